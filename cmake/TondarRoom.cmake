@@ -1,0 +1,48 @@
+# tondar_room(<folder> [DEPS <rooms or targets>...] [LIBS <external targets>...] [TEST_DEPS <targets>...])
+#
+# Makes a static library out of the *.cc files directly in <folder> (relative to the source root). The target's name
+# is tondar_ followed by the folder with slashes turned into underscores: engine/base gives tondar_engine_base.
+# *_test.cc become one test program, <target>_test; *_benchmark.cc become one benchmark program,
+# <target>_benchmark; files under <folder>/testing become <target>_testing, a library for tests only.
+# A room may be header-only. Adding a file to a room needs no change here.
+function(tondar_room FOLDER)
+  cmake_parse_arguments(ROOM "" "" "DEPS;LIBS;TEST_DEPS" ${ARGN})
+  string(REPLACE "/" "_" TARGET "tondar_${FOLDER}")
+  set(DIR ${CMAKE_SOURCE_DIR}/${FOLDER})
+  file(GLOB SOURCES CONFIGURE_DEPENDS ${DIR}/*.cc)
+  file(GLOB TESTS CONFIGURE_DEPENDS ${DIR}/*_test.cc)
+  file(GLOB BENCHMARKS CONFIGURE_DEPENDS ${DIR}/*_benchmark.cc)
+  file(GLOB TESTING CONFIGURE_DEPENDS ${DIR}/testing/*.cc)
+  list(REMOVE_ITEM SOURCES ${TESTS} ${BENCHMARKS} "")
+
+  if(SOURCES)
+    add_library(${TARGET} STATIC ${SOURCES})
+    set(SCOPE PUBLIC)
+  else()
+    add_library(${TARGET} INTERFACE)
+    set(SCOPE INTERFACE)
+  endif()
+  target_include_directories(${TARGET} ${SCOPE} ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
+  target_link_libraries(${TARGET} ${SCOPE} ${ROOM_DEPS} ${ROOM_LIBS})
+
+  if(NOT TONDAR_TESTS)
+    return()
+  endif()
+  set(TEST_LINKS ${TARGET} ${ROOM_TEST_DEPS})
+  if(TESTING)
+    add_library(${TARGET}_testing STATIC ${TESTING})
+    target_link_libraries(${TARGET}_testing PUBLIC ${TARGET} ${ROOM_TEST_DEPS})
+    list(APPEND TEST_LINKS ${TARGET}_testing)
+  endif()
+  if(TESTS)
+    add_executable(${TARGET}_test ${TESTS})
+    target_link_libraries(${TARGET}_test PRIVATE ${TEST_LINKS} GTest::gmock GTest::gtest GTest::gtest_main)
+    target_compile_definitions(${TARGET}_test PRIVATE TONDAR_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    add_test(NAME ${FOLDER} COMMAND ${TARGET}_test)
+    set_tests_properties(${FOLDER} PROPERTIES TIMEOUT 300)
+  endif()
+  if(BENCHMARKS)
+    add_executable(${TARGET}_benchmark EXCLUDE_FROM_ALL ${BENCHMARKS})
+    target_link_libraries(${TARGET}_benchmark PRIVATE ${TEST_LINKS} benchmark::benchmark benchmark::benchmark_main)
+  endif()
+endfunction()

@@ -29,7 +29,8 @@ std::string_view Name(Protocol protocol);  // "inprocess", "http", "grpc"
 
 // One input as it came. `bytes` is borrowed from Request::storage: little-endian, row-major, exactly
 // elements x size; for kString every element is a 4-byte little-endian length followed by that many bytes.
-// Codecs fill it as found: sizes and shapes are judged by service/validate_request, in one place for all protocols.
+// Codecs fill it as found: sizes and shapes are judged by service/validate_request, in one place for all protocols,
+// which also puts the inputs into the signature's order and drops those that the export made constants.
 struct InputTensor {
   std::string name;
   DType dtype = DType::kInvalid;
@@ -42,6 +43,7 @@ struct RequestedOutput {
   std::string name;
   Parameters parameters;   // without what the codec consumed itself (binary_data)
   bool binary = false;     // HTTP only: answer in the binary part
+  int position = -1;       // in the signature's outputs; set by validation
 };
 
 // Owned, uninitialised-at-birth bytes; 64-byte aligned. Move-only.
@@ -115,6 +117,9 @@ struct Request {
   // Set by the listener when the client has gone; looked at before compute is spent. shared_ptr: the listener's call
   // object and the request end at different times.
   std::shared_ptr<std::atomic<bool>> cancelled;
+
+  // Calls' worth of work in it: the batch extent where the model batches, else 1. Set by validation.
+  int64_t rows = 1;
 
   Timestamps times;
 

@@ -1,0 +1,35 @@
+// Importer: a model file becomes a Graph and a Signature.
+#ifndef TONDAR_ENGINE_IMPORTERS_IMPORTER_H_
+#define TONDAR_ENGINE_IMPORTERS_IMPORTER_H_
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "engine/api/signature.h"
+#include "engine/base/mapped_file.h"
+#include "engine/base/status.h"
+#include "engine/ir/graph.h"
+
+namespace tondar {
+
+struct ImportedModel {
+  std::unique_ptr<Graph> graph;  // inputs and outputs parallel to the signature's
+  Signature signature;
+  std::string platform;          // "pt2", "onnx"
+  std::string producer;          // "torch 2.15.0"
+  std::map<std::string, int> source_operators;  // as the file names them, and how often
+};
+
+// Reads one source format. Registered by engine.cc in a table; the first whose Matches says yes gets the file.
+struct Importer {
+  std::string_view name;
+  bool (*matches)(std::span<const std::byte> file);
+  // `file` stays mapped as long as any constant of the graph lives (Constant::owner).
+  // InvalidArgument: broken. Unimplemented: unsupported. Either way one message that lists all that is wrong.
+  Result<ImportedModel> (*import)(std::shared_ptr<const MappedFile> file);
+};
+
+}  // namespace tondar
+
+#endif  // TONDAR_ENGINE_IMPORTERS_IMPORTER_H_

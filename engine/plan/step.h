@@ -1,0 +1,121 @@
+// Step: one unit of work of a compiled graph, and the parameters of each kind.
+#ifndef TONDAR_ENGINE_PLAN_STEP_H_
+#define TONDAR_ENGINE_PLAN_STEP_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "engine/plan/loop_program.h"
+#include "engine/types/dtype.h"
+#include "engine/types/shape.h"
+
+namespace tondar {
+
+// outputs[i][point] = program.results[i] at every point of `extents`. Output operands have the loop dims as their dims.
+struct MapStep {
+  Shape extents;
+  LoopProgram program;
+};
+
+enum class ReduceOp : uint8_t { kSum, kProduct, kMax, kMin, kAll, kAny, kArgMax, kArgMin };
+
+// Reduces the trailing `reduced` loop dims. program.results[0] feeds the accumulator (of dtype `accumulator`), which
+// begins at the neutral element of `op`; kArgMax/kArgMin give the first position, row-major over the reduced dims, as
+// int64; NaN wins in kMax, kMin, kArgMax, kArgMin. `finish`, if not empty, maps kAccumulator 0 to the output over
+// the outer dims (mean's division, say); its accesses see only those dims. output: the outer dims.
+struct ReduceStep {
+  Shape extents;
+  int reduced = 1;
+  ReduceOp op = ReduceOp::kSum;
+  DType accumulator = DType::kFloat32;
+  LoopProgram program;
+  LoopProgram finish;
+};
+
+// Running sum or product along the last loop dim: output[i] = output[i-1] op program at i.
+struct ScanStep {
+  Shape extents;
+  ReduceOp op = ReduceOp::kSum;
+  DType accumulator = DType::kFloat32;
+  LoopProgram program;
+};
+
+// inputs: a [batch..., M, K], b [batch..., K, N], then what the epilogue loads. output: [batch..., M, N].
+// Batch dims are equal (broadcast operands have stride 0); any strides. Accumulates in f32 (f64 for f64, i32 for
+// i8/u8) in ascending k, so that a row's result does not depend on the other rows. `epilogue` loops over the output's
+// dims and reads the product as kAccumulator 0; empty means store as is.
+struct MatMulStep {
+  LoopProgram epilogue;
+};
+
+// inputs: x [N, C, spatial...], w [O, C/groups, kernel...] (transposed: [C, O/groups, kernel...]), then what the
+// epilogue loads. output: [N, O, spatial...]. One to three spatial dims; any strides (channels-last runs fastest).
+struct ConvStep {
+  std::vector<int64_t> stride, padding, dilation, output_padding;  // one per spatial dim
+  int64_t groups = 1;
+  bool transposed = false;
+  LoopProgram epilogue;
+};
+
+// inputs: q [batch..., S, D], k [batch..., T, D], v [batch..., T, E], optional mask of full rank that broadcasts to
+// [batch..., S, T] (bool: true = attend; float: added to the scores). output: [batch..., S, E] =
+// softmax(scale q k^T + mask) v. causal: key t is visible to query s iff t <= s. A row with no visible key gives
+// zeros if `zero_masked_rows`, else NaN as the softmax of all -inf does.
+struct AttentionStep {
+  double scale = 1;
+  bool causal = false;
+  bool has_mask = false;
+  bool zero_masked_rows = false;
+};
+
+enum class NormKind : uint8_t { kSoftmax, kLogSoftmax, kLayerNorm, kRmsNorm };
+
+// inputs: x [..., n...] normalised over the trailing `axes` dims; kLayerNorm and kRmsNorm then optionally weight and
+// bias of the normalised dims' shape; then what the epilogue loads. output: x's shape.
+// kLayerNorm: (x - mean) / sqrt(variance + epsilon) * weight + bias, variance biased.
+struct NormStep {
+  NormKind kind = NormKind::kSoftmax;
+  int axes = 1;
+  double epsilon = 0;
+  bool has_weight = false, has_bias = false;
+  LoopProgram epilogue;  // over the output's dims; the normalised value is kAccumulator 0
+};
+
+// What a step does, without its operands. A lowered graph node holds one. Further kinds (rnn, sort, linalg, fft,
+// mx_matmul, scatter, cond, while, scan body) join the variant at its end.
+using StepBody = std::variant<MapStep, ReduceStep, ScanStep, MatMulStep, ConvStep, AttentionStep, NormStep>;
+
+enum class StepKind : uint8_t { kMap, kReduce, kScan, kMatMul, kConv, kAttention, kNorm };
+inline StepKind KindOf(const StepBody& body) { return static_cast<StepKind>(body.index()); }
+std::string_view Name(StepKind kind);
+
+// The epilogue of a kind that may have one (matmul, conv, norm), else null.
+const LoopProgram* EpilogueOf(const StepBody& body);
+LoopProgram* EpilogueOf(StepBody& body);
+// Operands before those that the epilogue loads: 2 for matmul, say. Map, reduce and scan steps: 0.
+int FixedInputs(const StepBody& body);
+
+using SlotId = int32_t;
+
+// A strided window into a slot.
+struct Operand {
+  SlotId slot = -1;
+  DType dtype = DType::kInvalid;
+  Shape shape;
+  Shape strides;  // in elements; 0 repeats
+  Dim offset;     // in elements, of element [0, 0, ...]
+};
+
+struct Step {
+  std::string name;  // of the node it came from, for people
+  StepBody body;
+  std::vector<Operand> inputs;
+  std::vector<Operand> outputs;
+};
+
+}  // namespace tondar
+
+#endif  // TONDAR_ENGINE_PLAN_STEP_H_

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -50,7 +51,8 @@ struct Node {
   std::string op;
   std::string name;                // unique in its graph; from the model file where there is one
   std::vector<Value*> inputs;      // tensor arguments in schema order; null for an absent optional one
-  std::vector<int> segments;       // how many of `inputs` each tensor formal of the schema took, in order
+  std::vector<int> segments;       // how many of `inputs` each tensor formal of the schema took, in order; one each
+                                   // unless the node's maker says otherwise
   Attributes attributes;           // the others, by schema name; absent means the schema's default
   std::vector<Value*> outputs;
   std::vector<std::unique_ptr<Graph>> subgraphs;  // of cond, while and their like
@@ -94,6 +96,8 @@ class Graph {
   bool IsOutput(const Value* value) const;
   // Removes a node whose outputs are unused.
   void Erase(Node* node);
+  // Moves a node in the order; its producers must stand before that place and its users after.
+  void Move(Node* node, Node* before);
   // Removes constants that nothing uses.
   void EraseUnusedConstants();
 
@@ -103,20 +107,25 @@ class Graph {
   std::vector<Value*> constants() const;
 
  private:
-  std::string Unique(std::string_view name);
+  Value* AddValue(std::string_view name, DType dtype, Shape shape);
+  // `name`, or name_1, name_2 ... if it is taken. Values and nodes are named apart: a node and its result may share.
+  std::string UniqueName(std::map<std::string, int, std::less<>>& taken, std::string_view name);
 
   std::list<std::unique_ptr<Node>> nodes_;
+  std::unordered_map<const Node*, std::list<std::unique_ptr<Node>>::iterator> places_;
   std::list<std::unique_ptr<Value>> values_;
-  std::map<std::string, int, std::less<>> names_;  // how often each name was asked for
+  std::unordered_map<const Value*, std::list<std::unique_ptr<Value>>::iterator> value_places_;
+  std::map<std::string, int, std::less<>> node_names_, value_names_;  // and the last number appended to each
 };
 
 // Checks the graph's invariants: producers before users, use lists right, names unique, inputs of this graph, shapes
 // and dtypes set. Internal: a bug of ours, names the node.
 Status VerifyGraph(const Graph& graph);
 
-// The text form, one line per node, for people and tests; ParseGraph reads it back (constants small enough to print
-// keep their values, larger ones are given by `constants` in ParseGraph or filled with zeros).
+// The text form, one line per node, for people and tests; ParseGraph reads it back. Constants of up to 64 elements, and
+// those whose elements are all equal, keep their values; others come back as zeros. The syntax is in README.md.
 std::string ToText(const Graph& graph);
+// InvalidArgument: a syntax error or an unknown name, with its line.
 Result<std::unique_ptr<Graph>> ParseGraph(std::string_view text);
 
 }  // namespace tondar

@@ -13,8 +13,8 @@
 namespace tondar {
 
 // Computes a graph without inputs: one constant per output. Injected by engine.cc, which runs it on the CPU, so that
-// constant folding needs no kernels of its own.
-using EvaluateFunction = std::function<Result<std::vector<Constant>>(const Graph& graph)>;
+// constant folding needs no kernels of its own. It optimises and lowers the graph it is given, so fold a copy.
+using EvaluateFunction = std::function<Result<std::vector<Constant>>(Graph& graph)>;
 
 struct PassContext {
   EvaluateFunction evaluate;  // may be empty: no folding

@@ -1,6 +1,7 @@
 #include "engine/base/executor.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -15,6 +16,14 @@ void NameThisThread(const std::string& name) {
 
 
 }  // namespace
+
+int CoreCount() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  const int count = CPU_COUNT(&allowed);
+  return count < 1 ? 1 : count;
+}
 
 ThreadPool::ThreadPool(int threads, std::string name) {
   for (int i = 0; i < threads; ++i) {

@@ -13,6 +13,9 @@
 
 namespace tondar {
 
+// Cores that this process may use (its affinity mask), at least 1.
+int CoreCount();
+
 // Runs tasks some time later, in the order posted per thread. Thread-safe.
 class Executor {
  public:

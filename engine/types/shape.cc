@@ -43,9 +43,9 @@ Shape ContiguousStrides(const Shape& shape) {
 }
 
 bool IsContiguous(const Dims& extents, const Dims& strides) {
+  if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return true;
   int64_t expected = 1;
   for (size_t i = extents.size(); i-- > 0;) {
-    if (extents[i] == 0) return true;
     if (extents[i] != 1 && strides[i] != expected) return false;
     expected *= extents[i];
   }

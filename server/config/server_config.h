@@ -13,6 +13,8 @@ enum class ModelControlMode : uint8_t { kNone, kPoll, kExplicit };
 
 // One row of options.cc fills each field; names equal the flags with underscores.
 struct ServerConfig {
+  std::string config;  // the file that some of the rest came from; "" = none
+
   std::vector<std::string> model_repository;
   ModelControlMode model_control_mode = ModelControlMode::kPoll;
   std::chrono::milliseconds repository_poll{1000};
@@ -29,6 +31,9 @@ struct ServerConfig {
   int http_threads = 2;
   size_t http_max_input_size = 64u << 20;  // bytes of a body, also after decompression
   size_t grpc_max_message_size = INT32_MAX;
+  // TLS of the gRPC front end, all files in PEM. Mutual: clients must show a certificate signed by grpc_root_cert.
+  bool grpc_use_ssl = false, grpc_use_ssl_mutual = false;
+  std::string grpc_server_cert, grpc_server_key, grpc_root_cert;
 
   std::string accelerator = "cpu";
   std::string cpu_isa = "auto";

@@ -1,0 +1,46 @@
+# The verbs of this project. `make demo` and `make test` install what they need on Debian 12.
+PRESET ?= release
+PREFIX ?= /usr/local
+BUILD := build/$(PRESET)
+JOBS ?= $(shell nproc)
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+
+.PHONY: build demo test check sanitize bench docs install report packages clean
+
+build: packages
+	@cmake --preset $(PRESET) >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS)
+
+packages:
+	@tools/install_packages.sh
+
+demo: packages
+	@cmake --preset $(PRESET) >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target tondar
+	@tests/e2e/venv.sh demo
+	@tools/demo.sh $(BUILD)/tondar
+
+test: build
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+check: build
+	@tools/check.sh $(BUILD)
+
+sanitize: packages
+	@for preset in asan ubsan tsan; do tools/sanitize.sh $$preset || exit 1; done
+
+bench: build
+	@tests/bench/run.sh $(BUILD)/tondar
+
+docs: build
+	@tools/gen_docs.sh $(BUILD)/tondar
+
+install: build
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+report:
+	@tools/report.sh
+
+clean:
+	@rm -rf build

@@ -31,6 +31,29 @@ int64_t FloorDivInt(int64_t a, int64_t b) {
   return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
 }
 
+int64_t SaturatingMul(int64_t a, int64_t b) {
+  int64_t product;
+  if (!__builtin_mul_overflow(a, b, &product)) return product;
+  return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+}
+
+// An end at the limit of int64 stays there: it stands for "no bound".
+int64_t SaturatingAdd(int64_t a, int64_t b) {
+  for (int64_t limit : {INT64_MIN, INT64_MAX}) {
+    if (a == limit || b == limit) return limit;
+  }
+  int64_t sum;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return a < 0 ? INT64_MIN : INT64_MAX;
+}
+
+DimRange Hull(std::initializer_list<int64_t> values) { return {std::min(values), std::max(values)}; }
+
+DimRange Multiply(const DimRange& a, const DimRange& b) {
+  return Hull({SaturatingMul(a.min, b.min), SaturatingMul(a.min, b.max), SaturatingMul(a.max, b.min),
+               SaturatingMul(a.max, b.max)});
+}
+
 int64_t ModInt(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorDivInt(a, b) * b; }
 
 int64_t ApplyInt(DimFunction function, int64_t a, int64_t b) {
@@ -47,6 +70,21 @@ int64_t WrappingMul(int64_t a, int64_t b) {
 }
 int64_t WrappingAdd(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+
+DimRange FloorDivide(const DimRange& a, const DimRange& b) {
+  if (b.min <= 0) return {};
+  return Hull({FloorDivInt(a.min, b.min), FloorDivInt(a.min, b.max), FloorDivInt(a.max, b.min),
+               FloorDivInt(a.max, b.max)});
+}
+
+DimRange ApplyRange(DimFunction function, const DimRange& a, const DimRange& b) {
+  switch (function) {
+    case DimFunction::kFloorDiv: return FloorDivide(a, b);
+    case DimFunction::kMod: return b.min > 0 ? DimRange{0, b.max - 1} : DimRange{};
+    case DimFunction::kMax: return {std::max(a.min, b.min), std::max(a.max, b.max)};
+    default: return {std::min(a.min, b.min), std::min(a.max, b.max)};
+  }
 }
 
 }  // namespace
@@ -146,6 +184,14 @@ struct DimAlgebra {
   static int64_t EvaluateAtom(const Atom& atom, std::span<const int64_t> values) {
     if (atom.function == DimFunction::kSymbol) return values[static_cast<size_t>(atom.symbol)];
     return ApplyInt(atom.function, atom.a.Evaluate(values), atom.b.Evaluate(values));
+  }
+
+  static DimRange RangeOfAtom(const Atom& atom, std::span<const SymbolInfo> symbols) {
+    if (atom.function != DimFunction::kSymbol) {
+      return ApplyRange(atom.function, atom.a.RangeOver(symbols), atom.b.RangeOver(symbols));
+    }
+    const size_t id = static_cast<size_t>(atom.symbol);
+    return id < symbols.size() ? DimRange{symbols[id].min, symbols[id].max} : DimRange{};
   }
 
   static Dim SubstituteAtom(const Atom& atom, std::span<const Dim> replacements) {
@@ -260,6 +306,16 @@ int64_t Dim::Evaluate(std::span<const int64_t> values) const {
     int64_t product = term.coefficient;
     for (const auto& atom : term.atoms) product = WrappingMul(product, DimAlgebra::EvaluateAtom(*atom, values));
     sum = WrappingAdd(sum, product);
+  }
+  return sum;
+}
+
+DimRange Dim::RangeOver(std::span<const SymbolInfo> symbols) const {
+  DimRange sum{constant_, constant_};
+  for (const Term& term : DimAlgebra::TermsOf(*this)) {
+    DimRange product{term.coefficient, term.coefficient};
+    for (const auto& atom : term.atoms) product = Multiply(product, DimAlgebra::RangeOfAtom(*atom, symbols));
+    sum = {SaturatingAdd(sum.min, product.min), SaturatingAdd(sum.max, product.max)};
   }
   return sum;
 }

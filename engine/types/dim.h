@@ -22,6 +22,13 @@ struct SymbolInfo {
   friend bool operator==(const SymbolInfo&, const SymbolInfo&) = default;
 };
 
+// The values an expression can take, inclusive. Saturates at the ends of int64.
+struct DimRange {
+  int64_t min = INT64_MIN;
+  int64_t max = INT64_MAX;
+  friend bool operator==(const DimRange&, const DimRange&) = default;
+};
+
 // An integer expression in canonical form: a polynomial with integer coefficients over atoms, an atom being a symbol
 // or one of FloorDiv, Mod, Max, Min of two Dims. Equal expressions compare equal whenever expanding the polynomial
 // proves it; "not equal" only means "not proved". Arithmetic wraps on overflow, so check concrete sizes where they
@@ -52,6 +59,10 @@ class Dim {
 
   // The value when symbol i has values[i]. Division by zero gives 0.
   int64_t Evaluate(std::span<const int64_t> values) const;
+
+  // An interval that holds every value for symbols within their ranges; not always the narrowest. A symbol without an
+  // entry may be anything.
+  DimRange RangeOver(std::span<const SymbolInfo> symbols) const;
 
   // The expression with symbol i replaced by replacements[i].
   Dim Substitute(std::span<const Dim> replacements) const;

@@ -173,7 +173,7 @@ bool Connection::StartBody() {
     state_ = State::kChunks;
     return true;
   }
-  if (begin_ + head_.content_length > kBlockRoom) {
+  if (begin_ + head_.content_length >= kBlockRoom) {  // at equality no room were left to watch for the client's leaving
     try {
       body_ = std::make_shared<BodyBuffer>();
       body_->Reserve(head_.content_length);
@@ -198,6 +198,7 @@ bool Connection::StepBody() {
   const size_t moved = std::min(here, head_.content_length - body_->size());
   body_->Append(std::as_bytes(std::span(block_->bytes + begin_, moved)), head_.content_length);
   begin_ += moved;
+  if (!reading_ && begin_ == end_) begin_ = end_ = body_start_;  // room for what comes while the request runs
   if (body_->size() < head_.content_length) return ReadMore();
   request_.body = body_->span();
   request_.storage = std::move(body_);

@@ -42,7 +42,6 @@ VersionMetrics::VersionMetrics(MetricRegistry& registry, std::string_view model,
 }
 
 VersionMetrics::~VersionMetrics() {
-  memory_->Add(-own_memory_.load(std::memory_order_relaxed));
   for (auto& row : batch_rows_) delete row.load(std::memory_order_relaxed);
 }
 
@@ -109,7 +108,7 @@ VersionTotals VersionMetrics::Totals() const {
                               {executions, row->infer_ns.ticks()},
                               {executions, row->output_ns.ticks()}});
   }
-  totals.memory_bytes = static_cast<uint64_t>(own_memory_.load(std::memory_order_relaxed));
+  totals.memory_bytes = static_cast<uint64_t>(memory_->value());
   return totals;
 }
 

@@ -1,0 +1,242 @@
+#include "engine/compiler/compile.h"
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "engine/compiler/memory_order.h"
+#include "engine/ir/view.h"
+#include "engine/plan/loop_builder.h"
+
+namespace tondar {
+namespace {
+
+constexpr std::string_view kConcat = "concat";
+
+Window WindowOf(const Operand& operand) { return {operand.shape, operand.strides, operand.offset}; }
+
+Operand WithWindow(const Operand& operand, Window window) {
+  Operand result = operand;
+  result.shape = std::move(window.shape);
+  result.strides = std::move(window.strides);
+  result.offset = std::move(window.offset);
+  return result;
+}
+
+bool IsContiguousOperand(const Operand& operand) {
+  const Shape dense = ContiguousStrides(operand.shape);
+  for (size_t d = 0; d < dense.size(); ++d) {
+    if (!operand.shape[d].Is(1) && operand.strides[d] != dense[d]) return false;
+  }
+  return true;
+}
+
+// The step that copies elements one by one.
+MapStep CopyStep(const Shape& shape, DType dtype) {
+  LoopBuilder builder;
+  builder.Result(builder.Load(BroadcastAccess(0, shape, static_cast<int>(shape.size())), dtype));
+  return {shape, std::move(builder).Build()};
+}
+
+// Places every value, node by node.
+class Compiler {
+ public:
+  Compiler(const Graph& graph, const CompileOptions& options) : graph_(graph), orders_(ChooseMemoryOrders(graph, options)) {}
+
+  Result<CompiledGraph> Run() {
+    plan_.symbols = graph_.symbols;
+    for (const Value* input : graph_.inputs) {
+      const SlotId slot = AddSlot(SlotRole::kInput, *input);
+      plan_.inputs.push_back(Dense(*input, slot, RowMajor(input->shape.size())));
+      places_[input] = plan_.inputs.back();
+    }
+    const std::vector<Node*> nodes = graph_.NodeList();
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) Direct(**node);
+    for (const Node* node : nodes) TONDAR_RETURN_IF_ERROR(Emit(*node));
+    for (const Value* output : graph_.outputs) PlaceOutput(*output);
+    for (const ShapeCheck& check : graph_.checks) {
+      if (check.left != check.right) plan_.checks.push_back(check);
+    }
+    ComputeLifetimes(plan_);
+    return std::move(plan_);
+  }
+
+ private:
+  // Where a value's elements belong: part `input` of a concat.
+  struct Destination {
+    const Node* concat;
+    size_t input;
+  };
+
+  SlotId AddSlot(SlotRole role, const Value& value) {
+    Slot slot;
+    slot.role = role;
+    slot.size_bytes = ElementCount(value.shape) * Dim(static_cast<int64_t>(SizeOf(value.dtype)));
+    plan_.slots.push_back(std::move(slot));
+    return static_cast<SlotId>(plan_.slots.size() - 1);
+  }
+
+  static Operand Dense(const Value& value, SlotId slot, const MemoryOrder& order) {
+    return {slot, value.dtype, value.shape, StridesInOrder(value.shape, order), Dim(0)};
+  }
+
+  // Decides, from the last node to the first, which steps write straight into a concat's result.
+  void Direct(const Node& node) {
+    if (node.op != kConcat) return;
+    for (size_t i = 0; i < node.inputs.size(); ++i) DirectInput(node, i);
+  }
+
+  void DirectInput(const Node& concat, size_t input) {
+    const Value* value = concat.inputs[input];
+    while (const Node* view = ViewMaking(value)) value = view->inputs[0];
+    // What the caller gives or takes has a place already, as has what another concat holds.
+    if (value->producer == nullptr || graph_.IsOutput(value) || destinations_.contains(value)) return;
+    destinations_[value] = {&concat, input};
+    if (!PlannedWindow(*value)) destinations_.erase(value);  // a copy does what the views' strides cannot
+  }
+
+  Status Emit(const Node& node) {
+    if (node.IsStep()) {
+      EmitStep(node);
+      return OkStatus();
+    }
+    if (node.op == kConcat) {
+      EmitConcat(node);
+      return OkStatus();
+    }
+    const std::optional<View> view = ViewOf(node);
+    if (!view) return Internal("node '{}' ({}) is neither a step nor a view", node.name, node.op);
+    EmitView(node, *view);
+    return OkStatus();
+  }
+
+  void EmitStep(const Node& node) {
+    Step step{node.name, *node.body, {}, {}};
+    for (const Value* input : node.inputs) step.inputs.push_back(Place(*input));
+    for (const Value* output : node.outputs) step.outputs.push_back(PlaceResult(*output));
+    plan_.steps.push_back(std::move(step));
+  }
+
+  void EmitView(const Node& node, const View& view) {
+    const Value& output = *node.outputs[0];
+    Operand input = Place(*node.inputs[0]);
+    std::optional<Window> window = WindowThrough(view, WindowOf(input), output.shape);
+    if (!window) {
+      const Value& source = *node.inputs[0];
+      const Operand copy = Dense(source, AddSlot(SlotRole::kTemporary, source), RowMajor(source.shape.size()));
+      AddCopy(node.name, input, copy);
+      input = copy;
+      window = WindowThrough(view, WindowOf(input), output.shape);
+      TONDAR_CHECK(window.has_value(), "'{}': a dense tensor {} has no shape {}", node.name, ToString(source.shape),
+                   ToString(output.shape));
+    }
+    places_[&output] = WithWindow(input, std::move(*window));
+  }
+
+  // The parts that their makers have not written there are copied in.
+  void EmitConcat(const Node& node) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const Operand target = ConcatPart(node, i);
+      const Operand source = Place(*node.inputs[i]);
+      const bool lies_there = source.slot == target.slot && source.offset == target.offset;
+      if (!lies_there) AddCopy(node.name, source, target);
+    }
+  }
+
+  // The window of part `input`; the whole gets its place with its first part.
+  Operand ConcatPart(const Node& concat, size_t input) {
+    const Value& whole = *concat.outputs[0];
+    const auto known = places_.find(&whole);
+    const Operand place = known == places_.end() ? PlaceResult(whole) : known->second;
+    return WithWindow(place, PartWindow(concat, input, WindowOf(place)));
+  }
+
+  static Window PartWindow(const Node& concat, size_t input, Window whole) {
+    const size_t dim = ConcatDim(concat);
+    whole.shape = concat.inputs[input]->shape;
+    for (size_t i = 0; i < input; ++i) whole.offset = whole.offset + concat.inputs[i]->shape[dim] * whole.strides[dim];
+    return whole;
+  }
+
+  static size_t ConcatDim(const Node& concat) {
+    const Attribute* dim = concat.Find("dim");
+    const Dim* value = dim == nullptr ? nullptr : std::get_if<Dim>(dim);
+    TONDAR_CHECK(value != nullptr && value->IsConstant() && value->constant() >= 0, "concat '{}' has no dim", concat.name);
+    return static_cast<size_t>(value->constant());
+  }
+
+  // Where a value that is made lies.
+  const Operand& Place(const Value& value) {
+    const auto known = places_.find(&value);
+    if (known != places_.end()) return known->second;
+    TONDAR_CHECK(value.IsConstant(), "value '{}' has no place yet", value.name);
+    return places_[&value] = PlaceConstant(value);
+  }
+
+  Operand PlaceConstant(const Value& value) {
+    const SlotId slot = AddSlot(SlotRole::kConstant, value);
+    plan_.slots[static_cast<size_t>(slot)].constant = static_cast<int>(plan_.constants.size());
+    plan_.constants.push_back(*value.constant);
+    return {slot, value.dtype, value.shape, ToShape(value.constant->view.strides), Dim(0)};
+  }
+
+  // How the result of a step or concat will lie in its slot: densely, or where its concat has it. nullopt if the views
+  // between it and the concat cannot be undone.
+  std::optional<Window> PlannedWindow(const Value& value) const {
+    const auto found = destinations_.find(&value);
+    if (found == destinations_.end()) {
+      return Window{value.shape, StridesInOrder(value.shape, orders_.at(&value)), Dim(0)};
+    }
+    const Destination& destination = found->second;
+    std::optional<Window> whole = PlannedWindow(*destination.concat->outputs[0]);
+    if (!whole) return std::nullopt;
+    Window window = PartWindow(*destination.concat, destination.input, std::move(*whole));
+    const Value* at = destination.concat->inputs[destination.input];
+    for (; at != &value; at = at->producer->inputs[0]) {
+      std::optional<Window> before = WindowBefore(*ViewOf(*at->producer), window, at->producer->inputs[0]->shape);
+      if (!before) return std::nullopt;
+      window = std::move(*before);
+    }
+    return window;
+  }
+
+  Operand PlaceResult(const Value& value) {
+    const auto destination = destinations_.find(&value);
+    const SlotId slot = destination == destinations_.end()
+                            ? AddSlot(SlotRole::kTemporary, value)
+                            : ConcatPart(*destination->second.concat, destination->second.input).slot;
+    const Operand place = WithWindow({slot, value.dtype, {}, {}, {}}, *PlannedWindow(value));
+    return places_[&value] = place;
+  }
+
+  void PlaceOutput(const Value& value) {
+    Operand place = Place(value);
+    if (!IsContiguousOperand(place)) {
+      const Operand copy = Dense(value, AddSlot(SlotRole::kOutput, value), RowMajor(value.shape.size()));
+      AddCopy(value.name, place, copy);
+      place = copy;
+      places_[&value] = place;
+    }
+    Slot& slot = plan_.slots[static_cast<size_t>(place.slot)];
+    if (slot.role == SlotRole::kTemporary) slot.role = SlotRole::kOutput;
+    plan_.outputs.push_back(std::move(place));
+  }
+
+  void AddCopy(std::string_view name, const Operand& from, const Operand& to) {
+    plan_.steps.push_back({fmt::format("{} (copy)", name), CopyStep(from.shape, from.dtype), {from}, {to}});
+  }
+
+  const Graph& graph_;
+  const std::unordered_map<const Value*, MemoryOrder> orders_;
+  std::unordered_map<const Value*, Destination> destinations_;
+  std::unordered_map<const Value*, Operand> places_;
+  CompiledGraph plan_;
+};
+
+}  // namespace
+
+Result<CompiledGraph> Compile(const Graph& graph, const CompileOptions& options) {
+  TONDAR_RETURN_IF_ERROR(VerifyGraph(graph));
+  return Compiler(graph, options).Run();
+}
+
+}  // namespace tondar

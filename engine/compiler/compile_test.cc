@@ -1,0 +1,213 @@
+#include "engine/compiler/compile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/compiler/memory_order.h"
+
+namespace tondar {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+CompiledGraph CompileText(std::string_view text) {
+  auto graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status().ToString();
+  auto plan = Compile(*graph.value(), {});
+  EXPECT_TRUE(plan.ok()) << plan.status().ToString();
+  return std::move(plan).value();
+}
+
+SlotRole RoleOf(const CompiledGraph& plan, const Operand& operand) {
+  return plan.slots[static_cast<size_t>(operand.slot)].role;
+}
+
+int Copies(const CompiledGraph& plan) {
+  int copies = 0;
+  for (const Step& step : plan.steps) copies += step.name.ends_with("(copy)") ? 1 : 0;
+  return copies;
+}
+
+constexpr std::string_view kRelu4 = R"( program {
+    %0 = in0[i0, i1]: float32
+    %1 = relu(%0): float32
+    return %1
+  })";
+
+TEST(CompileTest, PlacesInputsConstantsAndResults) {
+  const CompiledGraph plan = CompileText(R"(graph g {
+  symbol s0 [1, 8]
+  input %x: float32 [s0, 4]
+  constant %w: float32 [4, 8] strides [1, 4] = 1.0
+  %y: float32 [s0, 8] = step.matmul(%x, %w)
+  return %y
+})");
+  ASSERT_EQ(plan.steps.size(), 1U);
+  const Step& step = plan.steps[0];
+  EXPECT_EQ(RoleOf(plan, step.inputs[0]), SlotRole::kInput);
+  EXPECT_EQ(RoleOf(plan, step.inputs[1]), SlotRole::kConstant);
+  EXPECT_THAT(step.inputs[1].strides, ElementsAre(Dim(1), Dim(4))) << "a constant is read as it lies";
+  EXPECT_EQ(RoleOf(plan, step.outputs[0]), SlotRole::kOutput);
+  EXPECT_EQ(plan.slots[static_cast<size_t>(step.outputs[0].slot)].size_bytes, Dim::Symbol(0) * 32);
+}
+
+TEST(CompileTest, ReadsViewsAsWindows) {
+  const std::string text = fmt::format(R"(graph g {{
+  input %x: float32 [6, 8]
+  %s: float32 [6, 4] = slice(%x, dim=1, start=4, length=4, step=1)
+  %t: float32 [4, 6] = permute(%s, dims=[1, 0])
+  %y: float32 [4, 6] = step.map(%t, extents=[4, 6]){}
+  return %y
+}})", kRelu4);
+  const CompiledGraph plan = CompileText(text);
+  ASSERT_EQ(plan.steps.size(), 1U);
+  const Operand& operand = plan.steps[0].inputs[0];
+  EXPECT_THAT(operand.strides, ElementsAre(Dim(1), Dim(8)));
+  EXPECT_EQ(operand.offset, Dim(4));
+}
+
+TEST(CompileTest, CopiesWhereStridesCannotExpressAReshape) {
+  const CompiledGraph plan = CompileText(R"(graph g {
+  input %x: float32 [6, 8]
+  %t: float32 [8, 6] = permute(%x, dims=[1, 0])
+  %y: float32 [48] = reshape(%t, shape=[48])
+  return %y
+})");
+  ASSERT_EQ(plan.steps.size(), 1U);
+  EXPECT_EQ(Copies(plan), 1);
+  EXPECT_EQ(RoleOf(plan, plan.outputs[0]), SlotRole::kOutput);
+  EXPECT_THAT(plan.outputs[0].strides, ElementsAre(Dim(1)));
+}
+
+TEST(CompileTest, WritesAttentionInTheOrderThatItsReaderMerges) {
+  const CompiledGraph plan = CompileText(R"(graph g {
+  symbol s0 [1, 8]
+  symbol s1 [1, 64]
+  input %x: float32 [s0, s1, 96]
+  constant %w: float32 [32, 16] = 1.0
+  %q: float32 [s0, s1, 32] = slice(%x, dim=2, start=0, length=32, step=1)
+  %k: float32 [s0, s1, 32] = slice(%x, dim=2, start=32, length=32, step=1)
+  %v: float32 [s0, s1, 32] = slice(%x, dim=2, start=64, length=32, step=1)
+  %q4: float32 [s0, s1, 4, 8] = reshape(%q, shape=[s0, s1, 4, 8])
+  %k4: float32 [s0, s1, 4, 8] = reshape(%k, shape=[s0, s1, 4, 8])
+  %v4: float32 [s0, s1, 4, 8] = reshape(%v, shape=[s0, s1, 4, 8])
+  %qt: float32 [s0, 4, s1, 8] = permute(%q4, dims=[0, 2, 1, 3])
+  %kt: float32 [s0, 4, s1, 8] = permute(%k4, dims=[0, 2, 1, 3])
+  %vt: float32 [s0, 4, s1, 8] = permute(%v4, dims=[0, 2, 1, 3])
+  %a: float32 [s0, 4, s1, 8] = step.attention(%qt, %kt, %vt, scale=0.5)
+  %at: float32 [s0, s1, 4, 8] = permute(%a, dims=[0, 2, 1, 3])
+  %am: float32 [s0, s1, 32] = reshape(%at, shape=[s0, s1, 32])
+  %we: float32 [s0, 32, 16] = expand(%w, shape=[s0, 32, 16])
+  %y: float32 [s0, s1, 16] = step.matmul(%am, %we)
+  return %y
+})");
+  EXPECT_EQ(Copies(plan), 0) << ToString(plan);
+  ASSERT_EQ(plan.steps.size(), 2U);
+  const Dim s1 = Dim::Symbol(1);
+  EXPECT_THAT(plan.steps[0].inputs[1].strides, ElementsAre(s1 * 96, Dim(8), Dim(96), Dim(1)));
+  EXPECT_EQ(plan.steps[0].inputs[1].offset, Dim(32));
+  EXPECT_THAT(plan.steps[0].outputs[0].strides, ElementsAre(s1 * 32, Dim(8), Dim(32), Dim(1)));
+}
+
+TEST(CompileTest, ConvolutionsAndWhatFlowsBetweenThemLieChannelsLast) {
+  const CompiledGraph plan = CompileText(R"(graph g {
+  symbol s0 [1, 8]
+  input %x: float32 [s0, 3, 8, 8]
+  constant %w: float32 [16, 3, 1, 1] = 1.0
+  constant %v: float32 [16, 16, 1, 1] = 1.0
+  %a: float32 [s0, 16, 8, 8] = step.conv(%x, %w, stride=[1, 1], padding=[0, 0], dilation=[1, 1])
+  %b: float32 [s0, 16, 8, 8] = step.map(%a, extents=[s0, 16, 8, 8]) program {
+    %0 = in0[i0, i1, i2, i3]: float32
+    %1 = relu(%0): float32
+    return %1
+  }
+  %c: float32 [s0, 16, 8, 8] = step.conv(%b, %v, stride=[1, 1], padding=[0, 0], dilation=[1, 1])
+  %d: float32 [s0, 16] = step.reduce(%c, extents=[s0, 16, 8, 8], reduced=2, op="sum", accumulator=float32) program {
+    %0 = in0[i0, i1, i2, i3]: float32
+    return %0
+  }
+  return %d
+})");
+  ASSERT_EQ(plan.steps.size(), 4U);
+  EXPECT_EQ(Copies(plan), 0);
+  for (size_t i : {0, 1, 2}) {
+    EXPECT_THAT(plan.steps[i].outputs[0].strides, ElementsAre(Dim(1024), Dim(1), Dim(128), Dim(16))) << i;
+  }
+  EXPECT_THAT(plan.outputs[0].strides, ElementsAre(Dim(16), Dim(1)));
+}
+
+TEST(CompileTest, GraphOutputsAreContiguous) {
+  const CompiledGraph plan = CompileText(R"(graph g {
+  input %x: float32 [1, 3, 8, 8]
+  constant %w: float32 [16, 3, 1, 1] = 1.0
+  %a: float32 [1, 16, 8, 8] = step.conv(%x, %w, stride=[1, 1], padding=[0, 0], dilation=[1, 1])
+  return %a, %x, %a
+})");
+  ASSERT_EQ(plan.steps.size(), 1U) << "the convolution writes the caller's order itself";
+  EXPECT_THAT(plan.outputs[0].strides, ElementsAre(Dim(1024), Dim(64), Dim(8), Dim(1)));
+  EXPECT_EQ(RoleOf(plan, plan.outputs[1]), SlotRole::kInput);
+  EXPECT_EQ(plan.outputs[2].slot, plan.outputs[0].slot);
+}
+
+TEST(CompileTest, ProducersWriteStraightIntoAConcat) {
+  const CompiledGraph plan = CompileText(R"(graph g {
+  symbol s0 [1, 8]
+  input %x: float32 [s0, 3, 8, 8]
+  constant %cls: float32 [1, 1, 16] = 1.0
+  constant %w: float32 [16, 3, 2, 2] = 1.0
+  %a: float32 [s0, 16, 4, 4] = step.conv(%x, %w, stride=[2, 2], padding=[0, 0], dilation=[1, 1])
+  %f: float32 [s0, 16, 16] = reshape(%a, shape=[s0, 16, 16])
+  %t: float32 [s0, 16, 16] = permute(%f, dims=[0, 2, 1])
+  %e: float32 [s0, 1, 16] = expand(%cls, shape=[s0, 1, 16])
+  %c: float32 [s0, 17, 16] = concat([%e, %t], dim=1)
+  return %c
+})");
+  ASSERT_EQ(plan.steps.size(), 2U);
+  EXPECT_EQ(Copies(plan), 1) << "the class token";
+  const Operand& conv = plan.steps[0].outputs[0];
+  EXPECT_EQ(conv.slot, plan.outputs[0].slot);
+  EXPECT_EQ(conv.offset, Dim(16));
+  EXPECT_THAT(conv.strides, ElementsAre(Dim(272), Dim(1), Dim(64), Dim(16)));
+}
+
+TEST(CompileTest, CopiesWhatAConcatNamesTwice) {
+  const CompiledGraph plan = CompileText(fmt::format(R"(graph g {{
+  input %x: float32 [2, 4]
+  %a: float32 [2, 4] = step.map(%x, extents=[2, 4]){}
+  %c: float32 [4, 4] = concat([%a, %a], dim=0)
+  %d: float32 [6, 4] = concat([%x, %c], dim=0)
+  return %d
+}})", kRelu4));
+  ASSERT_EQ(plan.steps.size(), 3U);
+  EXPECT_EQ(Copies(plan), 2);
+  EXPECT_EQ(plan.steps[0].outputs[0].slot, plan.outputs[0].slot) << "through both";
+  EXPECT_EQ(plan.steps[0].outputs[0].offset, Dim(8));
+}
+
+TEST(CompileTest, KeepsOnlyChecksThatCanFail) {
+  const CompiledGraph plan = CompileText(R"(graph g {
+  symbol s0 [1, 8]
+  input %x: float32 [s0]
+  check s0 == s0 "same"
+  check s0 == 4 "four"
+  return %x
+})");
+  ASSERT_EQ(plan.checks.size(), 1U);
+  EXPECT_EQ(plan.checks[0].where, "four");
+}
+
+TEST(CompileTest, RefusesOperators) {
+  auto graph = ParseGraph("graph g { input %x: float32 [4] %y: float32 [4] = relu(%x) return %y }");
+  ASSERT_TRUE(graph.ok());
+  EXPECT_THAT(Compile(*graph.value(), {}).status().ToString(), HasSubstr("node 'y' (relu) is neither a step nor a view"));
+}
+
+TEST(MemoryOrderTest, NamesDimsFromTheOutside) {
+  EXPECT_THAT(ChannelsLast(4), ElementsAre(0, 2, 3, 1));
+  EXPECT_THAT(ChannelsLast(3), ElementsAre(0, 2, 1));
+  EXPECT_THAT(StridesInOrder({2, 16, 4, 5}, ChannelsLast(4)), ElementsAre(Dim(320), Dim(1), Dim(80), Dim(16)));
+}
+
+}  // namespace
+}  // namespace tondar

@@ -1,0 +1,15 @@
+// The passes. Each is in a file of its own, which says what it does; pipeline.cc says when.
+#ifndef TONDAR_ENGINE_PASSES_PASSES_H_
+#define TONDAR_ENGINE_PASSES_PASSES_H_
+
+#include "engine/passes/pipeline.h"
+
+namespace tondar {
+
+Status RemoveDeadCode(Graph& graph, const PassContext& context);
+Status MergeEqual(Graph& graph, const PassContext& context);
+Status SimplifyViews(Graph& graph, const PassContext& context);
+
+}  // namespace tondar
+
+#endif  // TONDAR_ENGINE_PASSES_PASSES_H_

@@ -1,0 +1,39 @@
+#include "engine/passes/pipeline.h"
+
+#include "engine/ops/lowering.h"
+#include "engine/passes/passes.h"
+
+namespace tondar {
+namespace {
+
+Status Decompose(Graph& graph, const PassContext&) { return DecomposeGraph(graph); }
+Status Lower(Graph& graph, const PassContext&) { return LowerGraph(graph); }
+
+constexpr Pass kPasses[] = {
+    // On operators.
+    {"decompose", Decompose},
+    {"dead_code", RemoveDeadCode},
+    {"simplify_views", SimplifyViews},
+    {"merge_equal", MergeEqual},
+    // From operators to steps and views.
+    {"lower", Lower},
+    {"simplify_views", SimplifyViews},
+    {"dead_code", RemoveDeadCode},
+    {"merge_equal", MergeEqual},
+    {"dead_code", RemoveDeadCode},
+};
+
+}  // namespace
+
+std::span<const Pass> Pipeline() { return kPasses; }
+
+Status Optimise(Graph& graph, const PassContext& context) {
+  TONDAR_RETURN_IF_ERROR(VerifyGraph(graph).Annotated("before the passes"));
+  for (const Pass& pass : kPasses) {
+    TONDAR_RETURN_IF_ERROR(pass.run(graph, context).Annotated(fmt::format("pass {}", pass.name)));
+    TONDAR_RETURN_IF_ERROR(VerifyGraph(graph).Annotated(fmt::format("after pass {}", pass.name)));
+  }
+  return OkStatus();
+}
+
+}  // namespace tondar

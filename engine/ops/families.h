@@ -9,8 +9,16 @@
 namespace tondar {
 
 std::vector<OpSchema> ViewOps();
+std::vector<OpSchema> CastOps();
+std::vector<OpSchema> FactoryOps();
+std::vector<OpSchema> UnaryOps();
+std::vector<OpSchema> BinaryOps();
+std::vector<OpSchema> ActivationOps();
+std::vector<OpSchema> MatMulOps();
 
-inline constexpr std::vector<OpSchema> (*kFamilies[])() = {ViewOps};
+inline constexpr std::vector<OpSchema> (*kFamilies[])() = {
+    ViewOps, CastOps, FactoryOps, UnaryOps, BinaryOps, ActivationOps, MatMulOps,
+};
 
 }  // namespace tondar
 

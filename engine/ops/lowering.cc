@@ -188,6 +188,13 @@ Value* LoweringBuilder::Scalar(double value, DType dtype) {
   return graph().AddConstant(std::move(constant));
 }
 
+Value* LoweringBuilder::IntegerScalar(int64_t value, DType dtype) {
+  TONDAR_CHECK(IsInteger(dtype), "an integer constant of {}", Name(dtype));
+  Constant constant = AllocateConstant("scalar", dtype, {});
+  std::memcpy(constant.view.data, &value, SizeOf(dtype));  // little-endian: the low bytes come first
+  return graph().AddConstant(std::move(constant));
+}
+
 Value* LoweringBuilder::Full(double value, DType dtype, Shape shape) {
   return Expand(Scalar(value, dtype), std::move(shape));
 }

@@ -53,6 +53,7 @@ class LoweringBuilder {
   Value* Concat(const std::vector<Value*>& xs, int64_t dim);
 
   Value* Scalar(double value, DType dtype);          // a 0-d constant
+  Value* IntegerScalar(int64_t value, DType dtype);  // exactly, where a double would round
   Value* Full(double value, DType dtype, Shape shape);  // an expanded one
 
   // Any operator, as AddOp; it is lowered in its turn.

@@ -444,6 +444,14 @@ void Arrange(Node& node, const std::vector<Formal>& own, NamedArguments& named) 
   node.segments = std::move(segments);
 }
 
+// An in-place operator's result has the dtype of what it overwrites.
+Result<Node*> InPlaceDType(Graph& graph, Node* node, const SourceForm& form, Node* before) {
+  if (form.writes < 0 || node->outputs.empty()) return node;
+  const Value* overwritten = node->inputs[static_cast<size_t>(form.writes)];
+  if (overwritten == nullptr || overwritten->dtype == node->outputs[0]->dtype) return node;
+  return AddOp(graph, "cast", node->name, {node->outputs[0]}, {}, {{"dtype", overwritten->dtype}}, before);
+}
+
 }  // namespace
 
 Result<Node*> AddSourceOp(Graph& graph, std::string_view source_name, std::string_view name,
@@ -455,7 +463,7 @@ Result<Node*> AddSourceOp(Graph& graph, std::string_view source_name, std::strin
   Arrange(*node, OpRegistry::Get().FormalsOf(*source.schema), named);
   Status status = source.form->adapt == nullptr ? OkStatus() : source.form->adapt(*node, named.attributes);
   if (status.ok()) status = InferNode(*node);
-  if (status.ok()) return node;
+  if (status.ok()) return InPlaceDType(graph, node, *source.form, before);
   graph.Erase(node);
   return status.Annotated(source_name);
 }

@@ -31,7 +31,9 @@ class LoopBuilder {
   // given. Gives the handles of its results.
   std::vector<Handle> Append(const LoopProgram& program, std::span<const Handle> accumulators = {});
 
-  DType dtype(Handle a) const { return program_.body[static_cast<size_t>(a)].dtype; }
+  DType dtype(Handle a) const { return at(a).dtype; }
+  // The instruction of a handle; its operands are handles too. Good until the next instruction is made.
+  const LoopInstruction& at(Handle a) const { return program_.body[static_cast<size_t>(a)]; }
   void Result(Handle a) { program_.results.push_back(a); }
   // The program, without instructions and accesses that no result needs.
   LoopProgram Build() &&;

@@ -15,9 +15,16 @@ std::vector<OpSchema> UnaryOps();
 std::vector<OpSchema> BinaryOps();
 std::vector<OpSchema> ActivationOps();
 std::vector<OpSchema> MatMulOps();
+std::vector<OpSchema> ConvolutionOps();
+std::vector<OpSchema> PoolingOps();
+std::vector<OpSchema> ReductionOps();
+std::vector<OpSchema> NormalisationOps();
+std::vector<OpSchema> AttentionOps();
+std::vector<OpSchema> IndexingOps();
 
 inline constexpr std::vector<OpSchema> (*kFamilies[])() = {
-    ViewOps, CastOps, FactoryOps, UnaryOps, BinaryOps, ActivationOps, MatMulOps,
+    ViewOps, CastOps, FactoryOps, UnaryOps, BinaryOps, ActivationOps,
+    MatMulOps, ConvolutionOps, PoolingOps, ReductionOps, NormalisationOps, AttentionOps, IndexingOps,
 };
 
 }  // namespace tondar

@@ -9,6 +9,11 @@ namespace tondar {
 Status RemoveDeadCode(Graph& graph, const PassContext& context);
 Status MergeEqual(Graph& graph, const PassContext& context);
 Status SimplifyViews(Graph& graph, const PassContext& context);
+Status FoldConstants(Graph& graph, const PassContext& context);
+Status LiftReshapes(Graph& graph, const PassContext& context);
+Status MergeMatMuls(Graph& graph, const PassContext& context);
+Status SimplifyPrograms(Graph& graph, const PassContext& context);
+Status FuseSteps(Graph& graph, const PassContext& context);
 
 }  // namespace tondar
 

@@ -15,11 +15,20 @@ constexpr Pass kPasses[] = {
     {"dead_code", RemoveDeadCode},
     {"simplify_views", SimplifyViews},
     {"merge_equal", MergeEqual},
+    {"fold_constants", FoldConstants},
     // From operators to steps and views.
     {"lower", Lower},
     {"simplify_views", SimplifyViews},
     {"dead_code", RemoveDeadCode},
     {"merge_equal", MergeEqual},
+    {"fold_constants", FoldConstants},
+    // On steps.
+    {"lift_reshapes", LiftReshapes},
+    {"merge_matmuls", MergeMatMuls},
+    {"simplify_programs", SimplifyPrograms},
+    {"fuse", FuseSteps},
+    {"simplify_programs", SimplifyPrograms},
+    {"simplify_views", SimplifyViews},
     {"dead_code", RemoveDeadCode},
 };
 

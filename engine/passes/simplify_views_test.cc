@@ -18,10 +18,10 @@ TEST(SimplifyViewsTest, CombinesViewsOfOneKind) {
   %f: float32 [5] = slice(%e, dim=0, start=2, length=5, step=3)
   return %f
 })"),
-            R"(%x_permute: float32 [3, 4, 2] = permute(%x, dims=[1, 2, 0])
-%x_permute_reshape: float32 [24] = reshape(%x_permute, shape=[24])
-%x_permute_reshape_slice: float32 [5] = slice(%x_permute_reshape, dim=0, length=5, start=6, step=3)
-return %x_permute_reshape_slice
+            R"(  %x_permute: float32 [3, 4, 2] = permute(%x, dims=[1, 2, 0])
+  %x_permute_reshape: float32 [24] = reshape(%x_permute, shape=[24])
+  %x_permute_reshape_slice: float32 [5] = slice(%x_permute_reshape, dim=0, length=5, start=6, step=3)
+  return %x_permute_reshape_slice
 )");
 }
 
@@ -38,7 +38,7 @@ TEST(SimplifyViewsTest, RemovesViewsThatUndoEachOther) {
   %g: float32 [s0, 4] = concat([%f], dim=0)
   return %g
 })"),
-            "return %x\n");
+            "  return %x\n");
 }
 
 TEST(SimplifyViewsTest, FoldsViewsOfConstants) {
@@ -66,8 +66,8 @@ TEST(SimplifyViewsTest, PermutingUnitsIsReshaping) {
   %b: float32 [8] = reshape(%a, shape=[8])
   return %b
 })"),
-            R"(%x_reshape_1: float32 [8] = reshape(%x, shape=[8])
-return %x_reshape_1
+            R"(  %x_reshape_1: float32 [8] = reshape(%x, shape=[8])
+  return %x_reshape_1
 )");
 }
 

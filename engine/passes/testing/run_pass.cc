@@ -25,8 +25,7 @@ std::string NodesOf(std::string_view text) {
     std::string_view line = text.substr(0, end + 1);
     text.remove_prefix(end + 1);
     if (!line.starts_with("  ")) continue;
-    line.remove_prefix(2);
-    const bool declares = line.starts_with("symbol ") || line.starts_with("input ") || line.starts_with("constant ");
+    const bool declares = line.starts_with("  symbol ") || line.starts_with("  input ") || line.starts_with("  constant ");
     if (!declares) result += line;
   }
   return result;

@@ -13,7 +13,7 @@ namespace tondar {
 // then; the error if that or verifying the result fails.
 std::string RunPass(std::string_view pass, std::string_view text, const PassContext& context = {});
 
-// The text's lines that make nodes, without their indentation.
+// The text's lines that make nodes, and the return.
 std::string NodesOf(std::string_view text);
 
 }  // namespace tondar

@@ -27,6 +27,7 @@ namespace {
 
 int64_t FloorDivInt(int64_t a, int64_t b) {
   if (b == 0) return 0;
+  if (b == -1) return static_cast<int64_t>(0 - static_cast<uint64_t>(a));  // INT64_MIN / -1 would trap
   const int64_t q = a / b;
   return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
 }
@@ -54,7 +55,7 @@ DimRange Multiply(const DimRange& a, const DimRange& b) {
                SaturatingMul(a.max, b.max)});
 }
 
-int64_t ModInt(int64_t a, int64_t b) { return b == 0 ? 0 : a - FloorDivInt(a, b) * b; }
+int64_t ModInt(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a - FloorDivInt(a, b) * b; }
 
 int64_t ApplyInt(DimFunction function, int64_t a, int64_t b) {
   switch (function) {
@@ -147,7 +148,7 @@ struct DimAlgebra {
   static std::optional<Dim> DivideExactly(const Dim& a, const Dim& b) {
     if (b.IsConstant()) {
       const int64_t divisor = b.constant_;
-      if (divisor == 0 || a.constant_ % divisor != 0) return std::nullopt;
+      if (divisor == 0 || divisor == -1 || a.constant_ % divisor != 0) return std::nullopt;
       Dim::Terms terms = TermsOf(a);
       for (Term& term : terms) {
         if (term.coefficient % divisor != 0) return std::nullopt;
@@ -163,6 +164,7 @@ struct DimAlgebra {
   static std::optional<Dim> DivideTerms(const Dim& a, const Term& divisor) {
     Dim::Terms quotient;
     int64_t constant = 0;
+    if (divisor.coefficient == -1) return std::nullopt;
     for (const Term& term : TermsOf(a)) {
       if (term.coefficient % divisor.coefficient != 0) return std::nullopt;
       Term rest{term.coefficient / divisor.coefficient, term.atoms};

@@ -4,7 +4,10 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "engine/api/signature.h"
 #include "engine/base/mapped_file.h"
@@ -19,6 +22,8 @@ struct ImportedModel {
   std::string platform;          // "pt2", "onnx"
   std::string producer;          // "torch 2.15.0"
   std::map<std::string, int> source_operators;  // as the file names them, and how often
+  // Conditions on inputs that the file states and nothing checks, in the file's words.
+  std::vector<std::string> unchecked_guards;
 };
 
 // Reads one source format. Registered by engine.cc in a table; the first whose Matches says yes gets the file.

@@ -40,7 +40,7 @@ struct MetricRow {
   std::string_view name;
   MetricType type;
   std::string_view unit;
-  // Counters and histograms are kept as integers of a finer unit, so that observing is one integer addition:
+  // Numbers are kept as integers of a finer unit, so that observing is one integer addition:
   // exported value = ticks / ticks_per_unit.
   int64_t ticks_per_unit;
   LabelNames labels;
@@ -77,9 +77,9 @@ inline constexpr MetricRow kMetrics[] = {
      "Cumulative time spent scattering outputs, of successful requests"},
     {"nv_inference_pending_request_count", MetricType::kGauge, "requests", 1, kPerVersion,
      "Requests waiting in the queue"},
-    {"nv_model_load_duration_secs", MetricType::kGauge, "seconds", 1, kPerVersion,
+    {"nv_model_load_duration_secs", MetricType::kGauge, "seconds", 1'000'000'000, kPerVersion,
      "Time that loading and warming up the version took"},
-    {"nv_cpu_utilization", MetricType::kGauge, "ratio", 1, kNoLabels,
+    {"nv_cpu_utilization", MetricType::kGauge, "ratio", 1'000'000, kNoLabels,
      "Share of the machine's CPU time in use since the previous scrape, 0 to 1"},
     {"nv_cpu_memory_total_bytes", MetricType::kGauge, "bytes", 1, kNoLabels, "Memory of the machine"},
     {"nv_cpu_memory_used_bytes", MetricType::kGauge, "bytes", 1, kNoLabels, "Memory of the machine in use"},
@@ -105,7 +105,7 @@ inline constexpr MetricRow kMetrics[] = {
     {"process_resident_memory_bytes", MetricType::kGauge, "bytes", 1, kNoLabels, "Resident memory of the server"},
     {"process_cpu_seconds_total", MetricType::kCounter, "seconds", 1'000'000'000, kNoLabels,
      "CPU time that the server has used"},
-    {"process_start_time_seconds", MetricType::kGauge, "seconds", 1, kNoLabels,
+    {"process_start_time_seconds", MetricType::kGauge, "seconds", 1000, kNoLabels,
      "When the server started, in seconds since the epoch"},
 };
 inline constexpr size_t kMetricCount = std::size(kMetrics);

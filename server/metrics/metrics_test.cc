@@ -165,7 +165,7 @@ TEST(VersionMetricsTest, TotalsAddUp) {
   metrics.RecordExecution(1, 1us, 5us, 1us);
   metrics.RecordSuccess(1, 3, {.total = 20us, .queue = 4us, .compute_input = 1us, .compute_infer = 10us, .compute_output = 2us}, 77);
   metrics.RecordFailure(FailureReason::kCancelled, 9us);
-  metrics.SetMemory(4096);
+  metrics.AddMemory(4096);
   const VersionTotals totals = metrics.Totals();
   EXPECT_EQ(totals.executions, 3u);
   EXPECT_EQ(totals.inferences, 3u);
@@ -180,6 +180,18 @@ TEST(VersionMetricsTest, TotalsAddUp) {
   EXPECT_EQ(totals.batches[1].batch_size, 3u);
   EXPECT_EQ(totals.batches[1].compute_infer.count, 2u);
   EXPECT_EQ(totals.batches[1].compute_infer.ns, 30'000u);
+}
+
+TEST(VersionMetricsTest, AReplacedVersionTakesItsMemoryWithIt) {
+  MetricRegistry registry;
+  VersionMetrics next(registry, "m", "1", {}, 1);
+  {
+    VersionMetrics old(registry, "m", "1", {}, 1);
+    old.AddMemory(100);
+    next.AddMemory(10);
+    EXPECT_THAT(registry.Export(), HasSubstr("tondar_model_memory_bytes{model=\"m\",version=\"1\"} 110\n"));
+  }
+  EXPECT_THAT(registry.Export(), HasSubstr("tondar_model_memory_bytes{model=\"m\",version=\"1\"} 10\n"));
 }
 
 TEST(ProcessMetricsTest, ParsesProc) {

@@ -55,21 +55,21 @@ class ProcessSampler {
         start_time_(registry.GetGauge("process_start_time_seconds", {})),
         build_(registry.GetGauge("tondar_build_info", {server_version})) {
     build_->Set(1);
-    start_time_->Set(static_cast<double>(Clock::Real().WallMillis()) / 1000);
+    start_time_->Set(Clock::Real().WallMillis());
     previous_ = ParseCpuTicks(ReadAll("/proc/stat")).value_or(CpuTicks{});
   }
 
   void Sample() {
     if (const auto now = ParseCpuTicks(ReadAll("/proc/stat")); now && now->total > previous_.total) {
-      cpu_utilization_->Set(static_cast<double>(now->busy - previous_.busy) /
-                            static_cast<double>(now->total - previous_.total));
+      constexpr uint64_t kMillionths = 1'000'000;
+      cpu_utilization_->Set(static_cast<int64_t>((now->busy - previous_.busy) * kMillionths / (now->total - previous_.total)));
       previous_ = *now;
     }
     if (const auto memory = ParseMachineMemory(ReadAll("/proc/meminfo"))) {
-      memory_total_->Set(static_cast<double>(memory->total_bytes));
-      memory_used_->Set(static_cast<double>(memory->used_bytes));
+      memory_total_->Set(static_cast<int64_t>(memory->total_bytes));
+      memory_used_->Set(static_cast<int64_t>(memory->used_bytes));
     }
-    resident_->Set(static_cast<double>(ResidentBytes()));
+    resident_->Set(static_cast<int64_t>(ResidentBytes()));
     cpu_time_->AdvanceTo(ProcessCpuNanoseconds());
   }
 

@@ -11,7 +11,8 @@
 namespace tondar {
 namespace {
 
-double InUnits(const MetricRow& row, uint64_t ticks) {
+template <typename Integer>
+double InUnits(const MetricRow& row, Integer ticks) {
   return static_cast<double>(ticks) / static_cast<double>(row.ticks_per_unit);
 }
 
@@ -19,8 +20,8 @@ void Fill(const MetricRow& row, const Counter& counter, prometheus::ClientMetric
   metric.counter.value = InUnits(row, counter.ticks());
 }
 
-void Fill(const MetricRow&, const Gauge& gauge, prometheus::ClientMetric& metric) {
-  metric.gauge.value = gauge.value();
+void Fill(const MetricRow& row, const Gauge& gauge, prometheus::ClientMetric& metric) {
+  metric.gauge.value = InUnits(row, gauge.ticks());
 }
 
 // The count is that of the buckets read here, so that a scrape during an observation stays consistent.
@@ -30,7 +31,7 @@ void Fill(const MetricRow& row, const Histogram& histogram, prometheus::ClientMe
   for (size_t bucket = 0; bucket <= bounds.size(); ++bucket) {
     cumulative += histogram.count(bucket);
     const double bound = bucket == bounds.size() ? std::numeric_limits<double>::infinity()
-                                                 : InUnits(row, static_cast<uint64_t>(bounds[bucket]));
+                                                 : InUnits(row, bounds[bucket]);
     metric.histogram.bucket.push_back({cumulative, bound});
   }
   metric.histogram.sample_count = cumulative;

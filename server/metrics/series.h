@@ -28,14 +28,15 @@ class Counter {
   std::atomic<uint64_t> ticks_{0};
 };
 
-// Goes up and down. Thread-safe.
+// Goes up and down, in ticks of its row. Thread-safe.
 class Gauge {
  public:
-  void Set(double value) { value_.store(value, std::memory_order_relaxed); }
-  double value() const { return value_.load(std::memory_order_relaxed); }
+  void Set(int64_t ticks) { ticks_.store(ticks, std::memory_order_relaxed); }
+  void Add(int64_t ticks) { ticks_.fetch_add(ticks, std::memory_order_relaxed); }
+  int64_t ticks() const { return ticks_.load(std::memory_order_relaxed); }
 
  private:
-  std::atomic<double> value_{0};
+  std::atomic<int64_t> ticks_{0};
 };
 
 // Counts observations by size. Thread-safe. A reader may see an observation in its bucket before it is in the sum.

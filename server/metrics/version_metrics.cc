@@ -42,6 +42,7 @@ VersionMetrics::VersionMetrics(MetricRegistry& registry, std::string_view model,
 }
 
 VersionMetrics::~VersionMetrics() {
+  memory_->Add(-own_memory_.load(std::memory_order_relaxed));
   for (auto& row : batch_rows_) delete row.load(std::memory_order_relaxed);
 }
 
@@ -108,7 +109,7 @@ VersionTotals VersionMetrics::Totals() const {
                               {executions, row->infer_ns.ticks()},
                               {executions, row->output_ns.ticks()}});
   }
-  totals.memory_bytes = static_cast<uint64_t>(memory_->value());
+  totals.memory_bytes = static_cast<uint64_t>(own_memory_.load(std::memory_order_relaxed));
   return totals;
 }
 

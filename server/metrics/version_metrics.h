@@ -63,9 +63,13 @@ class VersionMetrics {
   // One batch that ran, whatever became of its requests.
   void RecordExecution(uint64_t rows, Duration input, Duration infer, Duration output);
 
-  void SetPending(size_t requests) { pending_->Set(static_cast<double>(requests)); }
-  void SetLoadDuration(Duration duration) { load_duration_->Set(std::chrono::duration<double>(duration).count()); }
-  void SetMemory(uint64_t bytes) { memory_->Set(static_cast<double>(bytes)); }
+  // Additions and not settings: while a version is replaced, the old and the new one share these series.
+  void AddPending(int64_t requests) { pending_->Add(requests); }
+  void AddMemory(int64_t bytes) {  // what is still added at destruction is taken back
+    own_memory_.fetch_add(bytes, std::memory_order_relaxed);
+    memory_->Add(bytes);
+  }
+  void SetLoadDuration(Duration duration) { load_duration_->Set(duration.count()); }
 
   Counter& captures() { return *captures_; }
   Counter& eager_runs() { return *eager_runs_; }
@@ -93,6 +97,7 @@ class VersionMetrics {
   std::vector<ProtocolHistograms> histograms_;
 
   Counter fail_ns_;
+  std::atomic<int64_t> own_memory_{0};
   std::atomic<int64_t> last_inference_ms_{0};
   std::vector<std::atomic<BatchRow*>> batch_rows_;  // by batch size; made on first use, freed by the destructor
 };

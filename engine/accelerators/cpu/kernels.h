@@ -7,6 +7,10 @@
 namespace tondar::cpu {
 
 struct LoopTable;
+struct GemmTable;
+struct DepthwiseTile;
+struct AttentionTable;
+struct NormTable;
 
 // Tables of plain function pointers, each with static storage. One row per family: a new family adds its table here
 // and its choice in KernelsFor.
@@ -14,6 +18,10 @@ struct CpuKernels {
   IsaLevel level = IsaLevel::kBaseline;
   MicroArchitecture micro_architecture = MicroArchitecture::kOther;
   const LoopTable* loop = nullptr;  // loop_table.h
+  const GemmTable* gemm = nullptr;  // gemm.h
+  void (*depthwise)(const DepthwiseTile& tile) = nullptr;  // depthwise.h
+  const AttentionTable* attention = nullptr;               // attention_table.h
+  const NormTable* norm = nullptr;                         // norm_table.h
 };
 
 // The table for a level that the machine supports.

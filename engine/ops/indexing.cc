@@ -215,7 +215,8 @@ Status InferFlip(Node& node) {
 Status LowerFlip(const Node& node, LoweringBuilder& builder) {
   Value* x = node.inputs[0];
   Access access = IdentityAccess(0, x->shape.size());
-  for (size_t d : *NormaliseDims(Arguments(node).Ints("dims"), x->shape.size(), false)) {
+  const auto dims = NormaliseDims(Arguments(node).Ints("dims"), x->shape.size(), false);
+  for (size_t d : *dims) {
     access.index[d].terms[0].coefficient = -1;
     access.index[d].offset = x->shape[d] - Dim(1);
   }

@@ -212,7 +212,7 @@ void NodeBuilder::AddOperator(Scope& scope, const ProgramNode& node) {
     if (made.status().code() == StatusCode::kInvalidArgument) {
       problems_.Broken("node '{}' ({}): {}", node.name, node.target, why);
     } else {
-      Unsupported(fmt::format("operator {}: {}", node.target, why), node);
+      Unsupported(why.starts_with(op.name) ? "operator " + why : fmt::format("operator {}: {}", node.target, why), node);
     }
     return BindFailed(scope, node);
   }
@@ -274,6 +274,14 @@ bool NodeBuilder::ConvertTensor(Scope& scope, const ProgramNode& node, const For
     if (kind == Kind::kNone || (kind == Kind::kNumbers && argument->numbers.empty())) return true;
   } else {
     to.segments.push_back(1);
+    if (kind == Kind::kNumber) {
+      const Number number = Resolve(scope, argument->numbers[0], node.name);
+      if (const Fraction* fraction = std::get_if<Fraction>(&number)) {
+        to.inputs.push_back(TensorOf(*fraction, node));
+        to.tensors.push_back(nullptr);
+        return to.inputs.back() != nullptr;
+      }
+    }
     add("");
     if (kind == Kind::kNone) return true;
     if (kind == Kind::kNumber) {  // "add(x, 2)" through an overload that wants a tensor
@@ -284,6 +292,19 @@ bool NodeBuilder::ConvertTensor(Scope& scope, const ProgramNode& node, const For
   }
   Unsupported(fmt::format("argument '{}' of operator {}, which is no tensor", formal.name, node.target), node);
   return false;
+}
+
+// A 0-d tensor has a number's place in type promotion, as far as floats go.
+Value* NodeBuilder::TensorOf(const Fraction& fraction, const ProgramNode& node) {
+  Result<Node*> made = AddSourceOp(graph_, "aten.full.default", node.name, {}, {},
+                                   {{"size", Shape()}, {"fill_value", fraction.numerator}, {"dtype", DType::kFloat32}});
+  if (made.ok() && fraction.denominator != 1) {
+    made = AddSourceOp(graph_, "aten.div.Scalar", node.name, {(*made)->outputs.at(0)}, {},
+                       {{"other", static_cast<double>(fraction.denominator)}});
+  }
+  if (made.ok()) return (*made)->outputs.at(0);
+  Unsupported(fmt::format("a fraction of sizes: {}", made.status().message()), node);
+  return nullptr;
 }
 
 std::optional<Attribute> NodeBuilder::ConvertAttribute(Scope& scope, const ProgramNode& node, const Formal& formal,

@@ -73,6 +73,7 @@ class NodeBuilder {
   std::optional<SourceArguments> Convert(Scope& scope, const ProgramNode& node, const Operator& op);
   bool ConvertTensor(Scope& scope, const ProgramNode& node, const Formal& formal, const Argument* argument,
                      SourceArguments& to);
+  Value* TensorOf(const Fraction& fraction, const ProgramNode& node);
   std::optional<Attribute> ConvertAttribute(Scope& scope, const ProgramNode& node, const Formal& formal,
                                             const Argument& argument);
   std::optional<Attribute> ConvertNumber(const ProgramNode& node, const Formal& formal, const Number& number);

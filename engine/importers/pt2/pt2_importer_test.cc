@@ -325,6 +325,82 @@ TEST(Pt2ProgramTest, RefusesPickledWeightsOnlyWhereTheyAreUsed) {
   EXPECT_THAT(ErrorOf(source), HasSubstr("pickled tensor subclass 'w'"));
 }
 
+// ---- Writes in place ----
+
+std::vector<std::string> OpsOf(const Graph& graph) {
+  std::vector<std::string> ops;
+  for (const auto& node : graph.nodes()) ops.push_back(node->op);
+  return ops;
+}
+
+json AddOne(const std::string& target, const std::string& self, const std::string& result) {
+  return Node(target, {{"self", TensorArgument(self)}, {"other", Int(1)}}, {TensorArgument(result)});
+}
+const json kRows = {Symbol("s0"), Int(4)};
+
+TEST(Pt2WriteTest, RenamesWhatAWriteOverwrote) {
+  Source source = SmallProgram();
+  source.Add(AddOne("aten.add.Tensor", "x", "y"), Meta(kRows));
+  source.Add(AddOne("aten.mul_.Tensor", "y", "mul_"), Meta(kRows));
+  source.Add(AddOne("aten.sub.Tensor", "y", "z"), Meta(kRows));  // reads y after the write
+  source.Return("z");
+  const auto model = ImportBytes(source.Archive());
+  ASSERT_TRUE(model.ok()) << model.status().ToString();
+  EXPECT_THAT(OpsOf(*model->graph), ElementsAre("add", "mul", "sub"));
+  EXPECT_EQ(model->graph->outputs[0]->producer->inputs[0]->producer->op, "mul");
+}
+
+TEST(Pt2WriteTest, KeepsTheDTypeOfWhatIsOverwritten) {
+  Source source = SmallProgram();
+  source.graph()["tensor_values"]["x"] = Meta(kRows, 6);
+  source.Add(AddOne("aten.add.Tensor", "x", "y"), Meta(kRows, 6));
+  const json wide = {{"as_float", 1.5}};
+  source.Add(Node("aten.to.dtype", {{"self", TensorArgument("y")}, {"dtype", {{"as_scalar_type", 7}}}}, {TensorArgument("w")}), Meta(kRows));
+  source.Add(Node("aten.add_.Tensor", {{"self", TensorArgument("y")}, {"other", TensorArgument("w")}}, {TensorArgument("add_")}), Meta(kRows, 6));
+  source.Return("add_");
+  const auto model = ImportBytes(source.Archive());
+  ASSERT_TRUE(model.ok()) << model.status().ToString();
+  EXPECT_EQ(model->signature.outputs[0].dtype, DType::kFloat16);
+}
+
+TEST(Pt2WriteTest, WritesThroughViews) {
+  Source source = SmallProgram();
+  source.Add(AddOne("aten.add.Tensor", "x", "y"), Meta(kRows));
+  source.Add(Node("aten.permute.default", {{"self", TensorArgument("y")}, {"dims", {{"as_ints", {1, 0}}}}}, {TensorArgument("p")}),
+             Meta({Int(4), Symbol("s0")}));
+  source.Add(Node("aten.unsqueeze.default", {{"self", TensorArgument("y")}, {"dim", Int(0)}}, {TensorArgument("u")}),
+             Meta({Int(1), Symbol("s0"), Int(4)}));
+  source.Add(AddOne("aten.mul_.Tensor", "p", "mul_"), Meta({Int(4), Symbol("s0")}));
+  source.Return("u");  // a sister of the written view: made anew over the new y
+  const auto model = ImportBytes(source.Archive());
+  ASSERT_TRUE(model.ok()) << model.status().ToString();
+  const Graph& graph = *model->graph;
+  const class Node* last = graph.outputs[0]->producer;
+  EXPECT_EQ(last->op, "unsqueeze");
+  ASSERT_EQ(last->inputs[0]->producer->op, "permute") << "the write went back through the view: " << ToText(graph);
+  EXPECT_EQ(last->inputs[0]->producer->inputs[0]->producer->op, "mul");
+}
+
+TEST(Pt2WriteTest, RefusesToGuessWhetherAReshapeShares) {
+  const json flat = {{"as_expr", {{"expr_str", "Mul(Integer(4), Symbol('s0', positive=True, integer=True))"}}}};
+  Source source = SmallProgram();
+  source.Add(AddOne("aten.add.Tensor", "x", "y"), Meta(kRows));
+  source.Add(Node("aten.reshape.default", {{"self", TensorArgument("y")}, {"shape", {{"as_ints", {-1}}}}}, {TensorArgument("r")}), Meta({flat}));
+  source.Add(AddOne("aten.mul_.Tensor", "r", "mul_"), Meta({flat}));
+  source.Return("mul_");
+  EXPECT_EQ(ErrorOf(source), "OK") << "nobody reads y any more";
+  source.Return("y");
+  EXPECT_THAT(ErrorOf(source), HasSubstr("reading a tensor that 'mul_' may have overwritten through aten.reshape.default"));
+}
+
+TEST(Pt2WriteTest, LetsInputsBeOverwritten) {
+  Source source = SmallProgram();
+  source.Add(AddOne("aten.add_.Tensor", "x", "add_"), Meta(kRows));
+  const auto model = ImportBytes(source.Archive());  // returns x
+  ASSERT_TRUE(model.ok()) << model.status().ToString();
+  EXPECT_EQ(model->graph->outputs[0]->producer->op, "add") << "the input as it is after the write";
+}
+
 // A change to the good program, and what the message must say.
 TEST(Pt2ProgramTest, SaysWhatIsBrokenAndWhere) {
   struct Case {

@@ -101,7 +101,7 @@ Status LowerAttention(const Node& node, LoweringBuilder& builder) {
     inputs.push_back(builder.Expand(x.mask, scores));
   }
   AttentionStep step{.scale = scale, .causal = args.Bool("is_causal"), .has_mask = x.mask != nullptr,
-                     .zero_masked_rows = true};  // as PyTorch's safe softmax
+                     .zero_masked_rows = args.Bool("zero_masked_rows")};
   builder.Replace(0, builder.Reshape(builder.Step(step, inputs, shape, node.outputs[0]->dtype), node.outputs[0]->shape));
   return OkStatus();
 }
@@ -123,7 +123,10 @@ std::vector<OpSchema> AttentionOps() {
                   {"aten._scaled_dot_product_efficient_attention.default",
                    "(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool compute_log_sumexp, float "
                    "dropout_p=0.0, bool is_causal=False, *, float? scale=None)",
-                   {{"attn_bias", "attn_mask"}}}}};
+                   {{"attn_bias", "attn_mask"}}}},
+      // Rows that see no key give zeros, as PyTorch's safe softmax has it; attention written out may not have the guard.
+      .signature = "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool "
+                   "is_causal=False, *, float? scale=None, bool enable_gqa=False, bool zero_masked_rows=True)"};
   sdpa.infer = InferAttention;
   sdpa.lower = LowerAttention;
   return {std::move(sdpa)};

@@ -16,6 +16,12 @@ constexpr Pass kPasses[] = {
     {"simplify_views", SimplifyViews},
     {"merge_equal", MergeEqual},
     {"fold_constants", FoldConstants},
+    {"share_batch_matrix", ShareBatchMatrix},
+    {"fold_batch_norm", FoldBatchNorm},
+    {"recover_attention", RecoverAttention},
+    {"recover_layer_norm", RecoverLayerNorm},
+    {"recover_gelu", RecoverGelu},
+    {"dead_code", RemoveDeadCode},
     // From operators to steps and views.
     {"lower", Lower},
     {"simplify_views", SimplifyViews},

@@ -72,7 +72,13 @@ Status PreparedGraph::PrepareKernels() {
     kernels_.push_back(std::move(*kernel));
   }
   for (size_t i = 0; i < read.size(); ++i) {
-    if (read[i]) constant_addresses_[i] = graph_.constants[i].view.data;
+    Constant& constant = graph_.constants[i];
+    if (read[i]) {
+      constant_addresses_[i] = constant.view.data;
+    } else {  // what kernels packed is not kept twice
+      constant.view.data = nullptr;
+      constant.owner.reset();
+    }
   }
   return OkStatus();
 }

@@ -31,7 +31,7 @@ bool AnyOutput(const Proto& proto, bool (*given)(const inference::ModelOutput&))
   return Any(proto.output(), given);
 }
 
-// A field that is nowhere in this table is acted upon by model_config.cc or means nothing to a server (format).
+// A field that is nowhere in this table is acted upon by model_config_resolve.cc or means nothing to a server (format).
 constexpr Rule kRules[] = {
     // Ignoring these would change what a request is answered.
     {"ensemble_scheduling", [](const Proto& p) { return p.has_ensemble_scheduling(); }, Action::kRefuse,

@@ -478,6 +478,34 @@ TEST_F(HealthTest, AWatchedStrangerIsUnknownAndClientsMayLeave) {
   }
 }
 
+// The certificate is its own authority, for the server and for clients.
+TEST_F(GrpcServerTest, ServesOverTlsAndAsksClientsForCertificates) {
+  ServerConfig config;
+  config.grpc_address = "127.0.0.1";
+  config.grpc_port = 0;
+  config.grpc_use_ssl = config.grpc_use_ssl_mutual = true;
+  config.grpc_server_cert = config.grpc_root_cert = TONDAR_SOURCE_DIR "/server/grpc/testing/localhost.cert.pem";
+  config.grpc_server_key = TONDAR_SOURCE_DIR "/server/grpc/testing/localhost.key.pem";
+  const auto options = GrpcOptionsFrom(config);
+  ASSERT_TRUE(options.ok()) << options.status().ToString();
+  Start(*options);
+  const auto call = [&](const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+    grpc::ChannelArguments arguments;
+    arguments.SetSslTargetNameOverride("localhost");
+    const auto channel =
+        grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(server_->port()), credentials, arguments);
+    ModelInferResponse response;
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    return inference::GRPCInferenceService::NewStub(channel)->ModelInfer(&context, EchoRequest(5), &response);
+  };
+  const grpc::Status known =
+      call(grpc::SslCredentials({options->certificate, options->private_key, options->certificate}));
+  EXPECT_TRUE(known.ok()) << known.error_message();
+  EXPECT_FALSE(call(grpc::SslCredentials({options->certificate, "", ""})).ok()) << "no client certificate";
+  EXPECT_FALSE(call(grpc::InsecureChannelCredentials()).ok());
+}
+
 TEST(GrpcOptionsTest, MissingCertificatesAreNamed) {
   ServerConfig config;
   config.grpc_use_ssl = true;

@@ -107,14 +107,6 @@ Handle Threshold(LoopBuilder& b, Handles x, const Arguments& args) {
   return b.Select(low, Number(b, x[0], args.Number("value")), x[0]);
 }
 
-Handle Softsign(LoopBuilder& b, Handles x, const Arguments&) {
-  return b.Binary(LoopOp::kDiv, x[0], Add(b, b.Unary(LoopOp::kAbs, x[0]), 1));
-}
-
-Handle Tanhshrink(LoopBuilder& b, Handles x, const Arguments&) {
-  return b.Binary(LoopOp::kSub, x[0], b.Unary(LoopOp::kTanh, x[0]));
-}
-
 // In evaluation the slope is the middle of its range.
 Handle Rrelu(LoopBuilder& b, Handles x, const Arguments& args) {
   const double slope = (args.Number("lower") + args.Number("upper")) / 2;
@@ -202,8 +194,6 @@ std::vector<OpSchema> ActivationOps() {
       Activation<Hardshrink>("hardshrink", "(Tensor self, Scalar lambd=0.5)"),
       Activation<Softshrink>("softshrink", "(Tensor self, Scalar lambd=0.5)"),
       Activation<Threshold>("threshold", "(Tensor self, Scalar threshold, Scalar value)"),
-      Activation<Softsign>("softsign"),
-      Activation<Tanhshrink>("tanhshrink"),
       Pointwise<Rrelu, Promotion::kCommon>(
           "rrelu",
           {{"aten.rrelu.default",

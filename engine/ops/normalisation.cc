@@ -237,8 +237,7 @@ constexpr char kGroupNorm[] =
 
 std::vector<SourceForm> SoftmaxSources(const std::string& name) {
   return {{"aten." + name + ".int", "(Tensor self, int dim, ScalarType? dtype=None)"},
-          {"aten._" + name + ".default", "(Tensor self, int dim, bool half_to_float)"},
-          {"aten.special_" + name + ".int", "(Tensor self, int dim, ScalarType? dtype=None)"}};
+          {"aten._" + name + ".default", "(Tensor self, int dim, bool half_to_float)"}};
 }
 
 }  // namespace

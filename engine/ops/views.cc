@@ -503,7 +503,8 @@ Result<std::vector<Dim>> IndicesCut(const Node& node, const Dim& extent) {
   std::vector<Dim> lengths;
   Dim start(0);
   for (const Dim& index : Arguments(node).Sizes("indices")) {
-    const Dim end = BoundedMax(*node.graph, ClampPosition(*node.graph, index, extent), start);
+    const Dim end = ClampPosition(*node.graph, index, extent);
+    if ((end - start).RangeOver(node.graph->symbols).max < 0) return Unimplemented("tensor_split by falling indices");
     lengths.push_back(end - start);
     start = end;
   }

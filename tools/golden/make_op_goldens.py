@@ -1,0 +1,950 @@
+#!/usr/bin/env python3
+"""Makes tests/golden/ops/*.json: small cases of every operator with the values that PyTorch gives.
+
+Usage: make_op_goldens.py [OUTPUT_DIR]. The values depend on SEED and the torch version, both written into each file.
+
+A case is {"op", "args", "inputs", "expected"} or, for refused arguments, "error" (a status code) in place of
+"expected". `args` maps argument names of the ATen schema to numbers, strings, lists, or
+  {"tensor": i}       inputs[i]
+  {"tensors": [...]}  a list of them, null for None
+  {"dtype": name}
+Tensors are {"dtype", "shape", "data"}, data flat in row-major order; non-finite numbers are "nan", "inf", "-inf".
+"""
+import json
+import math
+import pathlib
+import sys
+
+import torch
+
+SEED = 20260101
+f16, bf16, f32, f64 = torch.float16, torch.bfloat16, torch.float32, torch.float64
+i8, u8, i16, i32, i64, b8 = torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.bool
+INVALID, UNIMPLEMENTED = "INVALID_ARGUMENT", "UNIMPLEMENTED"
+INF, NAN = math.inf, math.nan
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, INF, -INF, NAN]
+TOLERANCE = {f16: (2e-3, 2e-3), bf16: (2e-2, 2e-2), f32: (2e-6, 2e-5), f64: (1e-6, 1e-6)}
+
+files = {}      # file name -> cases
+generator = torch.Generator().manual_seed(SEED)
+
+
+def T(dtype, *shape, lo=-3.0, hi=3.0):
+    """A random tensor of values within [lo, hi)."""
+    if dtype == b8:
+        return torch.rand(shape, generator=generator) < 0.5
+    if not dtype.is_floating_point:
+        lo = max(lo, 0 if dtype == u8 else lo)
+        return torch.randint(int(lo), max(int(hi), int(lo) + 1), shape, generator=generator).to(dtype)
+    return (torch.rand(shape, generator=generator, dtype=f64) * (hi - lo) + lo).to(dtype)
+
+
+def V(values, dtype=f32):
+    return torch.tensor(values, dtype=dtype)
+
+
+def overload(name):
+    _, op, which = name.split(".")
+    return getattr(getattr(torch.ops.aten, op), which)
+
+
+def number(x):
+    if isinstance(x, float) and not math.isfinite(x):
+        return "nan" if math.isnan(x) else ("inf" if x > 0 else "-inf")
+    return x
+
+
+def tensor_json(t):
+    t = t.detach()
+    data = t.to(f64) if t.is_floating_point() else t
+    flat = data.reshape(-1).tolist()
+    if t.is_floating_point():
+        flat = [number(float(f"{x:.9g}") if t.dtype != f64 else x) for x in flat]
+    else:
+        flat = [int(x) for x in flat]
+    return {"dtype": str(t.dtype).removeprefix("torch."), "shape": list(t.shape), "data": flat}
+
+
+class Writer:
+    def __init__(self):
+        self.inputs = []
+
+    def tensor(self, t):
+        self.inputs.append(tensor_json(t))
+        return len(self.inputs) - 1
+
+    def argument(self, value):
+        if isinstance(value, torch.Tensor):
+            return {"tensor": self.tensor(value)}
+        if isinstance(value, torch.dtype):
+            return {"dtype": str(value).removeprefix("torch.")}
+        if isinstance(value, (list, tuple)) and any(isinstance(v, torch.Tensor) for v in value):
+            return {"tensors": [None if v is None else self.tensor(v) for v in value]}
+        if isinstance(value, (list, tuple)):
+            return [number(v) for v in value]
+        return number(value)
+
+
+def case(file, name, *args, error=None, tol=None, outputs=None, **kwargs):
+    """Adds a case. `outputs`: how many of the results to compare; all by default."""
+    op = overload(name)
+    writer = Writer()
+    named = {}
+    for formal, value in zip(op._schema.arguments, args):
+        named[formal.name] = writer.argument(value)
+    for key, value in kwargs.items():
+        named[key] = writer.argument(value)
+    entry = {"op": name, "args": named, "inputs": writer.inputs}
+    if error:
+        entry["error"] = error
+    else:
+        clones = [a.clone() if isinstance(a, torch.Tensor) else a for a in args]
+        result = op(*clones, **kwargs)
+        results = list(result) if isinstance(result, (list, tuple)) else [result]
+        results = results[:outputs]
+        entry["expected"] = [tensor_json(r) for r in results]
+        loosest = max((TOLERANCE.get(r.dtype, (0, 0)) for r in results), default=(0, 0))
+        if any(isinstance(a, torch.Tensor) and a.dtype in (f16, bf16) for a in args):
+            loosest = max(loosest, TOLERANCE[bf16 if any(isinstance(a, torch.Tensor) and a.dtype == bf16 for a in args) else f16])
+        entry["atol"], entry["rtol"] = tol or loosest
+    files.setdefault(file, []).append(entry)
+
+
+def unary(file, name, lo=-3.0, hi=3.0, floats_only=False, **kwargs):
+    case(file, name, T(f32, 2, 5, lo=lo, hi=hi), **kwargs)
+    case(file, name, T(bf16, 7, lo=lo, hi=hi), **kwargs)
+    case(file, name, T(f64, lo=lo, hi=hi), **kwargs)
+    case(file, name, T(f32, 0, 3), **kwargs)
+    if not floats_only:
+        case(file, name, T(i32, 6, lo=max(lo, -5), hi=hi + 1), **kwargs)
+
+
+def unary_cases():
+    file = "unary"
+    special = V(SPECIAL)
+    for name in ["neg", "abs", "sign", "floor", "ceil", "trunc", "round", "square", "relu"]:
+        unary(file, f"aten.{name}.default")
+        case(file, f"aten.{name}.default", special)
+    case(file, "aten.abs.default", T(u8, 4, lo=0, hi=255))
+    case(file, "aten.neg_.default", T(f32, 3))
+    unary(file, "aten.sgn.default")
+    unary(file, "aten.frac.default", floats_only=True)
+    case(file, "aten.round.decimals", V([1.2345, -7.891, 1234.5]), decimals=2)
+    case(file, "aten.round.decimals", V([15.0, -25.0, 1234.5]), decimals=-1)
+    case(file, "aten.round.decimals", T(f64, 4), decimals=0)
+    for name in ["exp", "exp2", "expm1", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "asinh", "erf", "erfc",
+                 "sigmoid", "sinc", "rad2deg", "deg2rad"]:
+        unary(file, f"aten.{name}.default")
+        if name != "tan":
+            case(file, f"aten.{name}.default", V([0.0, 1.0, -1.0, INF, -INF, NAN]) if name not in ("sin", "cos", "sinc")
+                 else V([0.0, 1.0, -1.0]))
+    for name in ["sqrt", "rsqrt", "log", "log2", "log10", "lgamma", "digamma"]:
+        unary(file, f"aten.{name}.default", lo=0.1, hi=6)
+        case(file, f"aten.{name}.default", V([1.0, 2.0, 0.25, INF]) if name != "digamma" else V([1.0, 2.5, -0.5]))
+    unary(file, "aten.log1p.default", lo=-0.5)
+    unary(file, "aten.reciprocal.default", lo=0.5)
+    case(file, "aten.reciprocal.default", V([0.0, -2.0, INF]))
+    unary(file, "aten.acosh.default", lo=1.1, hi=6)
+    for name in ["asin", "acos", "atanh", "erfinv"]:
+        unary(file, f"aten.{name}.default", lo=-0.9, hi=0.9, floats_only=True)
+    case(file, "aten.erfinv.default", V([1.0, -1.0, 0.0, 2.0]))
+    for name in ["isnan", "isinf", "isfinite", "isposinf", "isneginf", "signbit"]:
+        case(file, f"aten.{name}.default", special)
+        case(file, f"aten.{name}.default", T(i64, 4))
+        case(file, f"aten.{name}.default", T(bf16, 2, 2))
+    for name in ["logical_not", "bitwise_not"]:
+        case(file, f"aten.{name}.default", T(b8, 6))
+        case(file, f"aten.{name}.default", T(i32, 6))
+        case(file, f"aten.{name}.default", T(u8, 6, lo=0, hi=9))
+    case(file, "aten.logical_not.default", special)
+    case(file, "aten.logit.default", T(f32, 5, lo=0.05, hi=0.95))
+    case(file, "aten.logit.default", V([0.0, 0.5, 1.0]), 0.1)
+    case(file, "aten.logit.default", T(f64, 2, 2, lo=0.05, hi=0.95), 1e-6)
+    case(file, "aten.nan_to_num.default", special)
+    case(file, "aten.nan_to_num.default", special, 2.0, 3.0, -4.0)
+    case(file, "aten.nan_to_num.default", T(i64, 3))
+    case(file, "aten.nan_to_num.default", special.to(bf16))
+
+
+def activation_cases():
+    file = "activations"
+    special = V([0.0, 0.3, -0.3, 2.0, -2.0, 25.0, -25.0, INF, NAN])
+    for name, extra in [("relu", []), ("relu6", []), ("hardtanh", []), ("hardtanh", [0, 6]), ("hardtanh", [-0.5, 0.5]),
+                        ("hardsigmoid", []), ("hardswish", []), ("silu", []), ("softplus", []), ("softplus", [2.0, 3.0]),
+                        ("mish", []), ("elu", []), ("elu", [0.7, 1.5]), ("elu", [1.0, 1.0, 2.0]), ("celu", []),
+                        ("celu", [0.5]), ("selu", []), ("leaky_relu", []), ("leaky_relu", [0.2]), ("hardshrink", []),
+                        ("hardshrink", [1.0]), ("softshrink", []), ("softshrink", [1.0]), ("threshold", [0.5, 9.0]),
+                        ("log_sigmoid", [])]:
+        op = f"aten.{name}.default"
+        case(file, op, T(f32, 3, 4), *extra)
+        case(file, op, T(bf16, 5), *extra)
+        if name not in ("silu", "mish", "hardswish", "softplus", "elu", "celu", "selu"):
+            case(file, op, special, *extra)
+        else:
+            case(file, op, special[:7], *extra)
+        case(file, op, T(f64), *extra)
+        case(file, op, T(f32, 0), *extra)
+    for approximate in ["none", "tanh"]:
+        case(file, "aten.gelu.default", T(f32, 2, 5), approximate=approximate)
+        case(file, "aten.gelu.default", T(bf16, 5), approximate=approximate)
+        case(file, "aten.gelu.default", T(f64), approximate=approximate)
+    case(file, "aten.relu_.default", T(f32, 3))
+    case(file, "aten.hardswish_.default", T(f32, 3))
+    case(file, "aten.relu.default", T(i32, 5))
+    for op in ["aten.rrelu.default"]:
+        case(file, op, T(f32, 5))
+        case(file, op, T(f32, 5), 0.1, 0.2)
+        case(file, op, T(f32, 5), 0.1, 0.2, True, error=UNIMPLEMENTED)
+    case(file, "aten.glu.default", T(f32, 2, 6))
+    case(file, "aten.glu.default", T(f32, 4, 3), 0)
+    case(file, "aten.glu.default", T(f32, 2, 4, 3), -2)
+    case(file, "aten.glu.default", T(f32, 2, 3), error=INVALID)
+    case(file, "aten.prelu.default", T(f32, 2, 3, 2), T(f32, 3))
+    case(file, "aten.prelu.default", T(f32, 2, 3), T(f32, 1))
+    case(file, "aten.prelu.default", T(bf16, 4), T(bf16, 1))
+
+
+def binary(file, name, dtypes=(f32, i64), lo=-4.0, hi=4.0, number_op=None, **kwargs):
+    for dtype in dtypes:
+        low = max(lo, 0) if dtype == u8 else lo
+        case(file, name, T(dtype, 2, 3, lo=low, hi=hi), T(dtype, 2, 3, lo=low, hi=hi), **kwargs)
+        case(file, name, T(dtype, 2, 1, 3, lo=low, hi=hi), T(dtype, 4, 1, lo=low, hi=hi), **kwargs)
+    case(file, name, T(dtypes[0], 3, lo=lo, hi=hi), T(dtypes[0], lo=lo, hi=hi), **kwargs)
+    case(file, name, T(dtypes[0], 0, 3), T(dtypes[0], 1, 3), **kwargs)
+    case(file, name, T(dtypes[0], 2, 3), T(dtypes[0], 4), error=INVALID, **kwargs)
+    if number_op:
+        case(file, number_op, T(dtypes[0], 5, lo=lo, hi=hi), 2, **kwargs)
+        case(file, number_op, T(dtypes[0], 5, lo=lo, hi=hi), 1.5, **kwargs)
+        if len(dtypes) > 1:
+            case(file, number_op, T(dtypes[1], 5, lo=lo, hi=hi), 3, **kwargs)
+
+
+def binary_cases():
+    file = "binary"
+    for name in ["add", "sub", "mul"]:
+        binary(file, f"aten.{name}.Tensor", number_op=f"aten.{name}.Scalar")
+        case(file, f"aten.{name}.Tensor", T(bf16, 4), T(bf16, 4))
+        case(file, f"aten.{name}_.Tensor", T(f32, 2, 3), T(f32, 3))
+        # Promotion between the categories: dims, 0-d, numbers.
+        case(file, f"aten.{name}.Tensor", T(i32, 3), T(f32, 3))
+        case(file, f"aten.{name}.Tensor", T(i64, 3), T(f64))
+        case(file, f"aten.{name}.Tensor", T(bf16, 3), T(f32))
+        case(file, f"aten.{name}.Tensor", T(f16, 3), T(bf16, 3))
+        case(file, f"aten.{name}.Tensor", T(i8, 3), T(i64))
+        case(file, f"aten.{name}.Tensor", T(i32), T(i64))
+        case(file, f"aten.{name}.Tensor", T(u8, 3, lo=0, hi=9), T(i8, 3))
+        case(file, f"aten.{name}.Tensor", T(i32, 3), 2.5)
+        case(file, f"aten.{name}.Tensor", T(i32), 2)
+        case(file, f"aten.{name}.Tensor", T(bf16, 3), 2.5)
+    case(file, "aten.add.Tensor", T(b8, 6), T(b8, 6))
+    case(file, "aten.mul.Tensor", T(b8, 6), T(b8, 6))
+    case(file, "aten.add.Tensor", T(b8, 6), 3)
+    case(file, "aten.add.Tensor", T(b8, 6), 0.5)
+    case(file, "aten.add.Tensor", T(f32, 3), T(f32, 3), alpha=2)
+    case(file, "aten.add.Tensor", T(i64, 3), T(i64, 3), alpha=-3)
+    case(file, "aten.sub.Tensor", T(f32, 3), T(f32, 3), alpha=0.5)
+    case(file, "aten.rsub.Scalar", T(f32, 3), 2)
+    case(file, "aten.rsub.Scalar", T(i64, 3), 2, 3)
+    case(file, "aten.rsub.Tensor", T(f32, 3), T(f32, 3), alpha=2)
+    binary(file, "aten.div.Tensor", lo=1, hi=5, number_op="aten.div.Scalar")
+    case(file, "aten.div.Tensor", V([1.0, -1.0, 0.0]), V([0.0, 0.0, 0.0]))
+    case(file, "aten.div.Tensor", T(b8, 4), V([True] * 4, b8))
+    for mode in ["floor", "trunc"]:
+        case(file, "aten.div.Tensor_mode", T(f32, 6), T(f32, 6, lo=0.5, hi=2), rounding_mode=mode)
+        case(file, "aten.div.Tensor_mode", V([7, -7, 7, -7], i64), V([2, 2, -2, -2], i64), rounding_mode=mode)
+        case(file, "aten.div.Tensor_mode", V([7, -7], i64), 2.0, rounding_mode=mode)
+        case(file, "aten.div.Scalar_mode", T(f32, 4), 0.7, rounding_mode=mode)
+    case(file, "aten.div.Tensor_mode", T(i64, 4), V([2, 3, 4, 5], i64), rounding_mode=None)
+    case(file, "aten.floor_divide.default", V([7, -7, 8], i64), V([2, 2, -3], i64))
+    case(file, "aten.floor_divide.default", T(f32, 4), T(f32, 4, lo=0.5, hi=2))
+    case(file, "aten.floor_divide.Scalar", T(f32, 4), 2)
+    for name in ["remainder", "fmod"]:
+        case(file, f"aten.{name}.Tensor", T(f32, 2, 3), T(f32, 3, lo=0.5, hi=2))
+        case(file, f"aten.{name}.Tensor", V([7, -7, 7, -7], i64), V([3, 3, -3, -3], i64))
+        case(file, f"aten.{name}.Scalar", T(f32, 5), -1.5)
+        case(file, f"aten.{name}.Scalar", T(i32, 5), 2)
+    for exponent in [0, 1, 2, 3, 0.5, -0.5, -1, -2, 1.7, 5]:
+        case(file, "aten.pow.Tensor_Scalar", T(f32, 4, lo=0.3, hi=3), exponent)
+    case(file, "aten.pow.Tensor_Scalar", T(i64, 4), 2)
+    case(file, "aten.pow.Tensor_Scalar", T(i64, 4), 5)
+    case(file, "aten.pow.Tensor_Scalar", T(i64, 4), 2.0)
+    case(file, "aten.pow.Tensor_Scalar", T(bf16, 4), 2)
+    case(file, "aten.pow.Tensor_Tensor", T(f32, 2, 3, lo=0.3, hi=3), T(f32, 3))
+    case(file, "aten.pow.Tensor_Tensor", T(i64, 4), V([0, 1, 2, 3], i64))
+    case(file, "aten.pow.Scalar", 2, T(f32, 4))
+    case(file, "aten.pow.Scalar", 2.5, T(i64, 4, lo=0))
+    for name in ["atan2", "maximum", "minimum", "fmax", "fmin", "hypot", "nextafter"]:
+        binary(file, f"aten.{name}.default", dtypes=(f32,) if name in ("hypot", "nextafter") else (f32, i64))
+    for name in ["maximum", "minimum", "fmax", "fmin"]:
+        case(file, f"aten.{name}.default", V([1.0, NAN, 2.0, NAN]), V([NAN, 1.0, 3.0, NAN]))
+        case(file, f"aten.{name}.default", T(b8, 6), T(b8, 6))
+    case(file, "aten.copysign.Tensor", T(f32, 4), T(f32, 4))
+    case(file, "aten.copysign.Tensor", T(i32, 4), T(i32, 4))
+    case(file, "aten.copysign.Scalar", T(f32, 4), -1.0)
+    for name in ["eq", "ne", "lt", "le", "gt", "ge"]:
+        binary(file, f"aten.{name}.Tensor", number_op=f"aten.{name}.Scalar", lo=-2, hi=2)
+        case(file, f"aten.{name}.Tensor", T(b8, 6), T(b8, 6))
+        case(file, f"aten.{name}.Scalar", T(i64, 4), 0.5)
+        case(file, f"aten.{name}.Scalar", V([-INF, 0.0, NAN]), -INF)
+        case(file, f"aten.{name}.Tensor", T(i32, 4), T(f32, 4))
+    for name in ["logical_and", "logical_or", "logical_xor"]:
+        case(file, f"aten.{name}.default", T(b8, 8), T(b8, 8))
+        case(file, f"aten.{name}.default", T(f32, 2, 1), T(i32, 3))
+        case(file, f"aten.{name}.default", T(i64, 4), T(b8, 4))
+    for name, dunder in [("bitwise_and", "__and__"), ("bitwise_or", "__or__"), ("bitwise_xor", "__xor__")]:
+        case(file, f"aten.{name}.Tensor", T(i32, 6, lo=0, hi=99), T(i32, 6, lo=0, hi=99))
+        case(file, f"aten.{name}.Tensor", T(b8, 6), T(b8, 6))
+        case(file, f"aten.{name}.Scalar", T(u8, 6, lo=0, hi=99), 13)
+        case(file, f"aten.{dunder}.Tensor", T(i64, 6), T(i64, 6))
+        case(file, f"aten.{dunder}.Scalar", T(i64, 6), 5)
+    for name in ["__lshift__", "__rshift__"]:
+        case(file, f"aten.{name}.Scalar", T(i32, 6, lo=-9, hi=99), 2)
+        case(file, f"aten.{name}.Scalar", T(u8, 6, lo=0, hi=200), 4)
+        case(file, f"aten.{name}.Tensor", T(i64, 3), V([0, 1, 5], i64))
+    case(file, "aten.xlogy.Tensor", V([0.0, 0.0, 2.0, 1.0]), V([0.0, NAN, 3.0, 0.5]))
+    case(file, "aten.xlogy.Tensor", T(f32, 2, 3, lo=0), T(f32, 3, lo=0.1))
+    case(file, "aten.xlogy.Tensor", T(i64, 3, lo=0), T(i64, 3, lo=1, hi=4))
+    for name in ["logaddexp", "logaddexp2"]:
+        case(file, f"aten.{name}.default", T(f32, 2, 3), T(f32, 3))
+        case(file, f"aten.{name}.default", V([INF, -INF, 0.0]), V([INF, -INF, -INF]))
+        case(file, f"aten.{name}.default", T(f64, 2), T(f64))
+    case(file, "aten.heaviside.default", V([-1.0, 0.0, 2.0]), V([0.5, 0.5, 0.5]))
+    case(file, "aten.heaviside.default", T(i64, 3), T(i64, 3))
+    case(file, "aten.heaviside.default", T(f32, 2, 3), T(f32))
+    case(file, "aten.ldexp.Tensor", T(f32, 3), V([1, 2, -3], i32))
+    case(file, "aten.ldexp.Tensor", T(f32, 2, 3), T(f32, 3))
+    case(file, "aten.ldexp.Tensor", T(i64, 3), V([1, 2, 3], i64))
+    case(file, "aten.lerp.Scalar", T(f32, 3), T(f32, 3), 0.3)
+    case(file, "aten.lerp.Scalar", T(f32, 2, 3), T(f32, 3), 0.8)
+    case(file, "aten.lerp.Tensor", T(f32, 3), T(f32, 3), T(f32, 3, lo=0, hi=1))
+    for name in ["addcmul", "addcdiv"]:
+        case(file, f"aten.{name}.default", T(f32, 2, 3), T(f32, 3), T(f32, 1, lo=1), value=0.5)
+        case(file, f"aten.{name}.default", T(f32, 3), T(f32, 3), T(f32, 3, lo=1))
+        case(file, f"aten.{name}.default", T(bf16, 3), T(bf16, 3), T(bf16, 3, lo=1), value=2)
+    case(file, "aten.clamp.default", T(f32, 2, 5), -1, 1)
+    case(file, "aten.clamp.default", T(f32, 5), None, 0.5)
+    case(file, "aten.clamp.default", T(f32, 5), -0.5)
+    case(file, "aten.clamp.default", T(i64, 5), -1, 2)
+    case(file, "aten.clamp.default", T(i64, 5), -0.5, 1.5)
+    case(file, "aten.clamp.default", V([NAN, 5.0, -5.0]), 2, 1)
+    case(file, "aten.clamp.Tensor", T(f32, 2, 3), T(f32, 3, lo=-1, hi=0), T(f32, 1, lo=0, hi=1))
+    case(file, "aten.clamp.Tensor", T(f32, 3), None, T(f32, 3))
+    case(file, "aten.clamp_min.default", T(f32, 4), 0)
+    case(file, "aten.clamp_min.default", V([1e-12, 0.0, 2.0]), 1e-9)
+    case(file, "aten.clamp_min.Tensor", T(f32, 4), T(f32, 4))
+    case(file, "aten.clamp_max.default", T(f32, 4), 0)
+    case(file, "aten.clamp_max.default", T(i32, 4), 1)
+    case(file, "aten.clamp_max.Tensor", T(f32, 4), T(f32, 4))
+    case(file, "aten.where.self", T(b8, 2, 3), T(f32, 3), T(f32, 2, 1))
+    case(file, "aten.where.self", T(b8, 3), T(f32, 3), T(i64, 3))
+    case(file, "aten.where.self", T(b8), T(f32, 3), T(f32))
+    case(file, "aten.where.self", T(b8, 3), T(f32, 2), T(f32, 3), error=INVALID)
+    case(file, "aten.where.ScalarOther", T(b8, 3), T(f32, 3), -INF)
+    case(file, "aten.where.ScalarSelf", T(b8, 3), 1, T(f32, 3))
+    case(file, "aten.where.Scalar", T(b8, 3), 1.0, 0.0)
+    case(file, "aten.where.Scalar", T(b8, 3), 1, 0)
+    case(file, "aten.masked_fill.Scalar", T(f32, 2, 3), T(b8, 3), -INF)
+    case(file, "aten.masked_fill.Scalar", T(i64, 3), T(b8, 2, 3), 7)
+    case(file, "aten.masked_fill.Tensor", T(f32, 2, 3), T(b8, 2, 1), T(f32))
+    case(file, "aten.isclose.default", V([1.0, 2.0, INF, NAN]), V([1.0 + 1e-6, 2.1, INF, NAN]))
+    case(file, "aten.isclose.default", V([1.0, NAN]), V([1.1, NAN]), 0.2, 0.0, True)
+    case(file, "aten.isclose.default", T(i64, 3), T(i64, 3))
+
+
+def cast_cases():
+    file = "casts"
+    dtypes = [f16, bf16, f32, f64, i32, i64, b8, u8, i8]
+    for source in [f32, i64, b8, bf16]:
+        for target in dtypes:
+            low = 0 if target == u8 else -3
+            case(file, "aten._to_copy.default", T(source, 4, lo=low), dtype=target)
+    case(file, "aten._to_copy.default", T(f32, 2, 2))
+    case(file, "aten.to.dtype", V([1.9, -1.9, 0.4, -0.4]), i32)
+    case(file, "aten.to.dtype", T(f32, 3), f32)
+    case(file, "aten.to.dtype", T(f32), f16)
+    case(file, "aten.to.dtype_layout", T(i64, 3), dtype=f32)
+    case(file, "aten.to.dtype_layout", T(i64, 3), dtype=i64)
+    case(file, "aten.to.dtype_layout", T(i64, 0), dtype=b8)
+    case(file, "aten.type_as.default", T(i64, 3), T(f32, 1))
+    case(file, "aten.type_as.default", T(f32, 3), T(f32, 1))
+    case(file, "aten.to.other", T(f32, 3), T(b8, 1))
+    for name in ["alias", "clone", "detach", "lift_fresh_copy", "contiguous", "positive"]:
+        case(file, f"aten.{name}.default", T(f32, 2, 3))
+        case(file, f"aten.{name}.default", T(i64, 0))
+        case(file, f"aten.{name}.default", T(f32))
+    case(file, "aten.dropout.default", T(f32, 3), 0.5, False)
+    case(file, "aten.dropout.default", T(f32, 3), 0.5, True, error=UNIMPLEMENTED)
+    case(file, "aten.dropout_.default", T(f32, 3), 0.5, False)
+
+
+def view_cases():
+    file = "views"
+    case(file, "aten.permute.default", T(f32, 2, 3, 4), [2, 0, 1])
+    case(file, "aten.permute.default", T(f32, 2, 3), [-1, -2])
+    case(file, "aten.permute.default", T(f32), [])
+    case(file, "aten.permute.default", T(f32, 2, 3), [0, 0], error=INVALID)
+    case(file, "aten.permute.default", T(f32, 2, 3), [0], error=INVALID)
+    for name in ["reshape", "view"]:
+        case(file, f"aten.{name}.default", T(f32, 2, 6), [3, 4])
+        case(file, f"aten.{name}.default", T(f32, 2, 6), [-1, 2, 2])
+        case(file, f"aten.{name}.default", T(f32, 0, 3), [3, 0])
+        case(file, f"aten.{name}.default", T(f32), [1, 1])
+        case(file, f"aten.{name}.default", T(f32, 1), [])
+        case(file, f"aten.{name}.default", T(f32, 6), [4, -1], error=INVALID)
+        case(file, f"aten.{name}.default", T(f32, 6), [-1, -1], error=INVALID)
+        case(file, f"aten.{name}.default", T(f32, 6), [5], error=INVALID)
+    case(file, "aten._unsafe_view.default", T(f32, 4), [2, 2])
+    case(file, "aten._unsafe_view.default", T(f32, 4), [2, -1])
+    case(file, "aten._unsafe_view.default", T(i64, 4), [4, 1])
+    for name in ["expand", "broadcast_to"]:
+        case(file, f"aten.{name}.default", T(f32, 1, 3), [2, 3])
+        case(file, f"aten.{name}.default", T(f32, 3), [2, 2, 3])
+        case(file, f"aten.{name}.default", T(f32, 2, 1), [-1, 4])
+        case(file, f"aten.{name}.default", T(f32), [2, 2])
+        case(file, f"aten.{name}.default", T(f32, 2), [3], error=INVALID)
+    case(file, "aten.expand_as.default", T(f32, 2, 1), T(i64, 2, 3))
+    case(file, "aten.expand_as.default", T(f32), T(i64, 3))
+    case(file, "aten.expand_as.default", T(f32, 2), T(i64, 3), error=INVALID)
+    case(file, "aten.broadcast_tensors.default", [T(f32, 2, 1), T(i64, 3)])
+    case(file, "aten.broadcast_tensors.default", [T(f32), T(f32, 3), T(f32, 2, 1)])
+    case(file, "aten.broadcast_tensors.default", [T(f32, 2), T(f32, 3)], error=INVALID)
+    case(file, "aten.narrow.default", T(f32, 5, 2), 0, 1, 3)
+    case(file, "aten.narrow.default", T(f32, 2, 5), -1, -3, 2)
+    case(file, "aten.narrow.default", T(f32, 5), 0, 5, 0)
+    case(file, "aten.narrow.default", T(f32, 5), 0, 3, 3, error=INVALID)
+    for name in ["cat", "concat"]:
+        case(file, f"aten.{name}.default", [T(f32, 2, 3), T(f32, 1, 3)])
+        case(file, f"aten.{name}.default", [T(f32, 2, 1), T(f32, 2, 3), T(f32, 2, 2)], -1)
+        case(file, f"aten.{name}.default", [T(f32, 2), T(i64, 3)])
+    case(file, "aten.cat.default", [T(f32, 0), T(f32, 2, 3)], 1)
+    case(file, "aten.cat.default", [T(f32, 0, 3), T(f32, 2, 3)])
+    case(file, "aten.cat.default", [T(bf16, 2, 2)])
+    case(file, "aten.cat.default", [T(f32, 2, 3), T(f32, 2, 2)], 0, error=INVALID)
+    case(file, "aten.stack.default", [T(f32, 2, 3), T(f32, 2, 3)])
+    case(file, "aten.stack.default", [T(f32, 2), T(f32, 2), T(f32, 2)], -1)
+    case(file, "aten.stack.default", [T(f32), T(f32)])
+    case(file, "aten.stack.default", [T(f32, 2), T(f32, 3)], error=INVALID)
+    case(file, "aten.unsqueeze.default", T(f32, 2, 3), 1)
+    case(file, "aten.unsqueeze.default", T(f32, 2, 3), -1)
+    case(file, "aten.unsqueeze.default", T(f32), 0)
+    case(file, "aten.unsqueeze.default", T(f32, 2), 3, error=INVALID)
+    case(file, "aten.squeeze.dim", T(f32, 2, 1, 3), 1)
+    case(file, "aten.squeeze.dim", T(f32, 2, 1, 3), 0)
+    case(file, "aten.squeeze.dim", T(f32, 2, 1), -1)
+    case(file, "aten.squeeze.dims", T(f32, 1, 2, 1), [0, 2])
+    case(file, "aten.squeeze.dims", T(f32, 1, 2, 1), [-1, 1])
+    case(file, "aten.squeeze.dims", T(f32, 1, 1), [0, 1])
+    case(file, "aten.squeeze.default", T(f32, 1, 2, 1, 3))
+    case(file, "aten.squeeze.default", T(f32, 2, 3))
+    case(file, "aten.squeeze.default", T(f32, 1))
+    case(file, "aten.flatten.using_ints", T(f32, 2, 3, 4))
+    case(file, "aten.flatten.using_ints", T(f32, 2, 3, 4), 1)
+    case(file, "aten.flatten.using_ints", T(f32, 2, 3, 4), 0, -2)
+    case(file, "aten.flatten.using_ints", T(f32))
+    case(file, "aten.flatten.using_ints", T(f32, 2, 3), 1, 0, error=INVALID)
+    case(file, "aten.unflatten.int", T(f32, 2, 6), 1, [2, 3])
+    case(file, "aten.unflatten.int", T(f32, 6, 2), 0, [-1, 2])
+    case(file, "aten.unflatten.int", T(f32, 2, 6), -1, [3, -1])
+    case(file, "aten.view_as.default", T(f32, 6), T(i64, 2, 3))
+    case(file, "aten.reshape_as.default", T(f32, 6), T(i64, 3, 2))
+    case(file, "aten.view_as.default", T(f32, 6), T(i64, 4), error=INVALID)
+    case(file, "aten.transpose.int", T(f32, 2, 3, 4), 0, 2)
+    case(file, "aten.transpose.int", T(f32, 2, 3, 4), -1, -2)
+    case(file, "aten.transpose.int", T(f32), 0, -1)
+    case(file, "aten.transpose.int", T(f32, 2, 3), 0, 2, error=INVALID)
+    case(file, "aten.swapaxes.default", T(f32, 2, 3), 0, 1)
+    case(file, "aten.swapdims.default", T(f32, 2, 3), 0, -1)
+    for name in ["t", "numpy_T"]:
+        case(file, f"aten.{name}.default", T(f32, 2, 3))
+        case(file, f"aten.{name}.default", T(f32, 3))
+        case(file, f"aten.{name}.default", T(f32, 0, 3))
+    case(file, "aten.mT.default", T(f32, 2, 3, 4))
+    case(file, "aten.mT.default", T(f32, 3, 4))
+    case(file, "aten.mT.default", T(f32, 3), error=INVALID)
+    case(file, "aten.movedim.int", T(f32, 2, 3, 4), 0, -1)
+    case(file, "aten.movedim.int", T(f32, 2, 3, 4), 2, 0)
+    case(file, "aten.movedim.intlist", T(f32, 2, 3, 4), [0, 1], [2, 0])
+    case(file, "aten.movedim.intlist", T(f32, 2, 3, 4), [0, 1], [2], error=INVALID)
+    case(file, "aten.select.int", T(f32, 2, 3), 0, 1)
+    case(file, "aten.select.int", T(f32, 2, 3), -1, -1)
+    case(file, "aten.select.int", T(f32, 3), 0, 0)
+    case(file, "aten.select.int", T(f32, 2, 3), 0, 2, error=INVALID)
+    case(file, "aten.slice.Tensor", T(f32, 5, 2), 0, 1, 4)
+    case(file, "aten.slice.Tensor", T(f32, 5, 2), 0, 1, 9223372036854775807)
+    case(file, "aten.slice.Tensor", T(f32, 2, 7), -1, None, None, 3)
+    case(file, "aten.slice.Tensor", T(f32, 7), 0, -3, -1)
+    case(file, "aten.slice.Tensor", T(f32, 7), 0, 5, 2)
+    case(file, "aten.slice.Tensor", T(f32, 7), 0, -100, 100, 2)
+    case(file, "aten.slice.Tensor", T(f32, 7))
+    case(file, "aten.slice.Tensor", T(f32), 0, 0, 1, error=INVALID)
+    case(file, "aten.unbind.int", T(f32, 3, 2))
+    case(file, "aten.unbind.int", T(f32, 2, 3), -1)
+    case(file, "aten.unbind.int", T(f32, 1))
+    case(file, "aten.split.Tensor", T(f32, 7, 2), 3)
+    case(file, "aten.split.Tensor", T(f32, 2, 6), 2, -1)
+    case(file, "aten.split.Tensor", T(f32, 4), 10)
+    case(file, "aten.split_with_sizes.default", T(f32, 6), [1, 2, 3])
+    case(file, "aten.split_with_sizes.default", T(f32, 2, 3), [2, 1], 1)
+    case(file, "aten.split_with_sizes.default", T(f32, 6), [1, 2], error=INVALID)
+    case(file, "aten.chunk.default", T(f32, 7), 3)
+    case(file, "aten.chunk.default", T(f32, 2, 6), 3, 1)
+    case(file, "aten.chunk.default", T(f32, 5), 4)
+    case(file, "aten.tensor_split.sections", T(f32, 7), 3)
+    case(file, "aten.tensor_split.sections", T(f32, 2, 4), 2, 1)
+    case(file, "aten.tensor_split.sections", T(f32, 2), 3)
+    case(file, "aten.tensor_split.indices", T(f32, 7), [2, 5])
+    case(file, "aten.tensor_split.indices", T(f32, 2, 7), [-3], 1)
+    case(file, "aten.tensor_split.indices", T(f32, 4), [3, 1], error=UNIMPLEMENTED)
+    case(file, "aten.repeat.default", T(f32, 2, 3), [2, 2])
+    case(file, "aten.repeat.default", T(f32, 3), [2, 1, 2])
+    case(file, "aten.repeat.default", T(f32), [3])
+    case(file, "aten.repeat.default", T(f32, 2, 3), [2], error=INVALID)
+    case(file, "aten.tile.default", T(f32, 2, 3), [2])
+    case(file, "aten.tile.default", T(f32, 2), [2, 2])
+    case(file, "aten.tile.default", T(f32, 2), [0])
+    case(file, "aten.repeat_interleave.self_int", T(f32, 2, 3), 2)
+    case(file, "aten.repeat_interleave.self_int", T(f32, 2, 3), 2, 1)
+    case(file, "aten.repeat_interleave.self_int", T(f32, 2, 3), 3, -2)
+    case(file, "aten.pixel_shuffle.default", T(f32, 1, 8, 2, 3), 2)
+    case(file, "aten.pixel_shuffle.default", T(f32, 4, 2, 2), 2)
+    case(file, "aten.pixel_shuffle.default", T(f32, 2, 1, 9, 1, 2), 3)
+    case(file, "aten.pixel_unshuffle.default", T(f32, 1, 2, 4, 6), 2)
+    case(file, "aten.pixel_unshuffle.default", T(f32, 2, 4, 4), 2)
+    case(file, "aten.pixel_unshuffle.default", T(f32, 1, 3, 3), 3)
+    case(file, "aten.channel_shuffle.default", T(f32, 1, 6, 2, 2), 2)
+    case(file, "aten.channel_shuffle.default", T(f32, 2, 4, 3), 2)
+    case(file, "aten.channel_shuffle.default", T(f32, 2, 6, 1), 3)
+
+
+def factory_cases():
+    file = "factories"
+    case(file, "aten.full.default", [2, 3], 1.5)
+    case(file, "aten.full.default", [2], 7)
+    case(file, "aten.full.default", [], True)
+    case(file, "aten.full.default", [3], -INF, dtype=bf16)
+    case(file, "aten.full.default", [2], 9007199254740993)
+    for name in ["zeros", "ones"]:
+        case(file, f"aten.{name}.default", [2, 2])
+        case(file, f"aten.{name}.default", [3], dtype=i64)
+        case(file, f"aten.{name}.default", [0], dtype=b8)
+        case(file, f"aten.{name}_like.default", T(i32, 2))
+        case(file, f"aten.{name}_like.default", T(f32, 2, 0))
+        case(file, f"aten.{name}_like.default", T(f32, 2), dtype=b8)
+        case(file, f"aten.new_{name}.default", T(f32, 2), [3])
+        case(file, f"aten.new_{name}.default", T(i64, 2), [2, 2])
+        case(file, f"aten.new_{name}.default", T(i64, 2), [1], dtype=f32)
+    case(file, "aten.full_like.default", T(f32, 2, 3), 2)
+    case(file, "aten.full_like.default", T(i64, 2), 3)
+    case(file, "aten.full_like.default", T(f32), 1, dtype=b8)
+    case(file, "aten.new_full.default", T(f32, 2), [2, 2], 2.5)
+    case(file, "aten.new_full.default", T(i64, 2), [3], 2)
+    case(file, "aten.new_full.default", T(i64, 2), [], 2.5, dtype=f64)
+    case(file, "aten.fill.Scalar", T(f32, 2, 3), 2)
+    case(file, "aten.fill.Scalar", T(i64, 3), -2)
+    case(file, "aten.fill_.Scalar", T(f32, 3), 0.5)
+    case(file, "aten.fill.Tensor", T(f32, 2, 3), T(f32))
+    case(file, "aten.fill.Tensor", T(i64, 3), T(f32))
+    case(file, "aten.fill.Tensor", T(f32), T(f32))
+    case(file, "aten.scalar_tensor.default", 1.5)
+    case(file, "aten.scalar_tensor.default", 2, dtype=i64)
+    case(file, "aten.scalar_tensor.default", -INF, dtype=f16)
+    case(file, "aten.scalar_tensor.default", 3)
+    case(file, "aten.arange.default", 5)
+    case(file, "aten.arange.default", 2.5)
+    case(file, "aten.arange.default", 5, dtype=f32)
+    case(file, "aten.arange.start", 2, 7)
+    case(file, "aten.arange.start", 3, 3)
+    case(file, "aten.arange.start", 0.5, 4)
+    case(file, "aten.arange.start_step", 1, 10, 3)
+    case(file, "aten.arange.start_step", 5, 0, -2)
+    case(file, "aten.arange.start_step", 0, 1, 0.3)
+    case(file, "aten.arange.start_step", 0, 6, 2, dtype=i32)
+    case(file, "aten.arange.start_step", 0, 1, 0, error=INVALID)
+    case(file, "aten.linspace.default", 0, 1, 5)
+    case(file, "aten.linspace.default", -2.0, 3.5, 8, dtype=f64)
+    case(file, "aten.linspace.default", 3, 7, 1)
+    case(file, "aten.eye.default", 3)
+    case(file, "aten.eye.m", 2, 3, dtype=i64)
+    case(file, "aten.eye.m", 3, 2)
+    for name in ["tril", "triu"]:
+        case(file, f"aten.{name}.default", T(f32, 3, 4))
+        case(file, f"aten.{name}.default", T(f32, 2, 3, 3), 1)
+        case(file, f"aten.{name}.default", T(i64, 4, 3), -1)
+        case(file, f"aten.{name}.default", T(f32, 3), error=INVALID)
+
+
+def matmul_cases():
+    file = "matmul"
+    case(file, "aten.mm.default", T(f32, 3, 4), T(f32, 4, 2))
+    case(file, "aten.mm.default", T(bf16, 3, 4), T(bf16, 4, 2))
+    case(file, "aten.mm.default", T(i64, 3, 4), T(i64, 4, 2))
+    case(file, "aten.mm.default", T(f32, 2, 0), T(f32, 0, 3))
+    case(file, "aten.mm.default", T(f32, 3, 4), T(f32, 3, 2), error=INVALID)
+    case(file, "aten.mm.default", T(f32, 3), T(f32, 3, 2), error=INVALID)
+    case(file, "aten.bmm.default", T(f32, 2, 3, 4), T(f32, 2, 4, 2))
+    case(file, "aten.bmm.default", T(f64, 1, 1, 4), T(f64, 1, 4, 3))
+    case(file, "aten.bmm.default", T(f16, 2, 2, 3), T(f16, 2, 3, 2))
+    for a, b in [((3, 4), (4, 2)), ((4,), (4,)), ((4,), (4, 2)), ((3, 4), (4,)), ((2, 3, 4), (4, 2)), ((2, 3, 4), (4,)),
+                 ((4,), (2, 4, 3)), ((2, 1, 3, 4), (5, 4, 2)), ((3, 4), (2, 4, 2)), ((0, 4), (4, 2))]:
+        case(file, "aten.matmul.default", T(f32, *a), T(f32, *b))
+    case(file, "aten.matmul.default", T(f32, 2, 3), T(f32, 2, 3), error=INVALID)
+    case(file, "aten.matmul.default", T(f32), T(f32, 2), error=INVALID)
+    case(file, "aten.mv.default", T(f32, 3, 4), T(f32, 4))
+    case(file, "aten.mv.default", T(f32, 1, 4), T(f32, 4))
+    case(file, "aten.mv.default", T(f32, 3, 4), T(f32, 3), error=INVALID)
+    case(file, "aten.dot.default", T(f32, 4), T(f32, 4))
+    case(file, "aten.dot.default", T(f32, 0), T(f32, 0))
+    case(file, "aten.dot.default", T(i64, 4), T(i64, 4))
+    case(file, "aten._int_mm.default", T(i8, 17, 8), T(i8, 8, 8))
+    case(file, "aten._int_mm.default", T(i8, 18, 16), T(i8, 16, 8))
+    case(file, "aten._int_mm.default", T(i8, 17, 8), T(i8, 7, 8), error=INVALID)
+    case(file, "aten.linear.default", T(f32, 3, 4), T(f32, 2, 4), T(f32, 2))
+    case(file, "aten.linear.default", T(f32, 2, 3, 4), T(f32, 5, 4))
+    case(file, "aten.linear.default", T(f32, 4), T(f32, 2, 4), T(f32, 2))
+    case(file, "aten.linear.default", T(bf16, 2, 3, 4), T(bf16, 2, 4), T(bf16, 2))
+    case(file, "aten.linear.default", T(f32, 0, 4), T(f32, 2, 4), T(f32, 2))
+    case(file, "aten.linear.default", T(f32, 3, 4), T(f32, 2, 5), error=INVALID)
+    case(file, "aten.addmm.default", T(f32, 2), T(f32, 3, 4), T(f32, 4, 2))
+    case(file, "aten.addmm.default", T(f32, 3, 1), T(f32, 3, 4), T(f32, 4, 2), beta=0.5, alpha=2)
+    case(file, "aten.addmm.default", T(f32), T(f32, 3, 4), T(f32, 4, 2), beta=0)
+    case(file, "aten.addmm.default", T(bf16, 2), T(bf16, 3, 4), T(bf16, 4, 2))
+    case(file, "aten.addmm.default", T(f32, 5), T(f32, 3, 4), T(f32, 4, 2), error=INVALID)
+    case(file, "aten.baddbmm.default", T(f32, 2, 3, 2), T(f32, 2, 3, 4), T(f32, 2, 4, 2))
+    case(file, "aten.baddbmm.default", T(f32, 1, 2), T(f32, 2, 3, 4), T(f32, 2, 4, 2), beta=2, alpha=0.5)
+    case(file, "aten.baddbmm.default", T(f32, 1), T(f32, 1, 1, 1), T(f32, 1, 1, 1))
+    case(file, "aten.addmv.default", T(f32, 3), T(f32, 3, 4), T(f32, 4))
+    case(file, "aten.addmv.default", T(f32), T(f32, 3, 4), T(f32, 4), beta=2)
+    case(file, "aten.addmv.default", T(f32, 1), T(f32, 3, 4), T(f32, 4), alpha=3)
+    case(file, "aten.outer.default", T(f32, 3), T(f32, 2))
+    case(file, "aten.outer.default", T(i64, 3), T(f32, 2))
+    case(file, "aten.outer.default", T(f32, 0), T(f32, 2))
+    case(file, "aten.inner.default", T(f32, 2, 3), T(f32, 4, 3))
+    case(file, "aten.inner.default", T(f32, 3), T(f32, 3))
+    case(file, "aten.inner.default", T(f32, 2, 2, 3), T(f32, 3))
+
+
+def convolution_cases():
+    file = "convolution"
+    two, none = [1, 1], [0, 0]
+    case(file, "aten.conv1d.default", T(f32, 2, 3, 8), T(f32, 4, 3, 3), T(f32, 4))
+    case(file, "aten.conv1d.default", T(f32, 1, 4, 9), T(f32, 6, 2, 3), None, [2], [1], [2], 2)
+    case(file, "aten.conv1d.default", T(f32, 3, 8), T(f32, 4, 3, 3))
+    case(file, "aten.conv2d.default", T(f32, 1, 2, 5, 6), T(f32, 3, 2, 3, 3), T(f32, 3))
+    case(file, "aten.conv2d.default", T(f32, 2, 2, 5, 6), T(f32, 3, 2, 3, 2), None, [2, 1], [1, 0])
+    case(file, "aten.conv2d.default", T(f32, 1, 4, 6, 6), T(f32, 4, 1, 3, 3), T(f32, 4), [1, 1], [1, 1], [2, 2], 4)
+    case(file, "aten.conv2d.default", T(bf16, 1, 2, 4, 4), T(bf16, 2, 2, 3, 3), T(bf16, 2), tol=(0.06, 0.02))
+    case(file, "aten.conv2d.default", T(f32, 2, 4, 4), T(f32, 3, 2, 1, 1))
+    case(file, "aten.conv2d.default", T(f32, 1, 3, 4, 4), T(f32, 3, 2, 1, 1), error=INVALID)
+    case(file, "aten.conv2d.default", T(f32, 1, 2, 2, 2), T(f32, 3, 2, 3, 3), error=INVALID)
+    case(file, "aten.conv3d.default", T(f32, 1, 1, 3, 4, 4), T(f32, 2, 1, 2, 2, 2), T(f32, 2))
+    case(file, "aten.conv3d.default", T(f32, 1, 2, 4, 4, 4), T(f32, 2, 1, 3, 3, 3), None, [2, 1, 1], [1, 1, 1], [1, 1, 1], 2)
+    case(file, "aten.conv3d.default", T(f32, 1, 1, 2, 2, 2), T(f32, 1, 1, 1, 1, 1))
+    case(file, "aten.conv1d.padding", T(f32, 1, 2, 7), T(f32, 3, 2, 3), T(f32, 3), [1], "same")
+    case(file, "aten.conv1d.padding", T(f32, 1, 2, 7), T(f32, 3, 2, 4), None, [1], "same")
+    case(file, "aten.conv1d.padding", T(f32, 1, 2, 7), T(f32, 3, 2, 4), None, [2], "valid")
+    case(file, "aten.conv2d.padding", T(f32, 1, 1, 5, 5), T(f32, 2, 1, 3, 2), None, [1, 1], "same")
+    case(file, "aten.conv2d.padding", T(f32, 1, 1, 5, 5), T(f32, 2, 1, 3, 2), None, [1, 1], "same", [2, 2])
+    case(file, "aten.conv2d.padding", T(f32, 1, 1, 5, 5), T(f32, 2, 1, 3, 2), T(f32, 2), [2, 2], "valid")
+    case(file, "aten.conv_transpose1d.default", T(f32, 1, 3, 5), T(f32, 3, 2, 3), T(f32, 2), [2], [1])
+    case(file, "aten.conv_transpose1d.default", T(f32, 1, 4, 5), T(f32, 4, 2, 3), None, [2], [1], [1], 2)
+    case(file, "aten.conv_transpose1d.default", T(f32, 2, 5), T(f32, 2, 1, 2))
+    case(file, "aten.conv_transpose2d.input", T(f32, 1, 2, 3, 3), T(f32, 2, 3, 2, 2), T(f32, 3), [2, 2])
+    case(file, "aten.conv_transpose2d.input", T(f32, 1, 4, 3, 3), T(f32, 4, 1, 3, 3), None, [2, 2], [1, 1], [1, 1], 2, [1, 1])
+    case(file, "aten.conv_transpose2d.input", T(f32, 2, 2, 3, 4), T(f32, 2, 1, 2, 3), None, two, none, none, 1, [2, 2])
+    case(file, "aten.conv_transpose3d.input", T(f32, 1, 2, 2, 2, 2), T(f32, 2, 1, 2, 2, 2), None, [2, 2, 2])
+    case(file, "aten.conv_transpose3d.input", T(f32, 1, 1, 2, 2, 2), T(f32, 1, 2, 2, 1, 2), T(f32, 2))
+    case(file, "aten.conv_transpose3d.input", T(f32, 1, 1, 1, 1, 1), T(f32, 1, 1, 2, 2, 2))
+    case(file, "aten.convolution.default", T(f32, 1, 2, 4, 4), T(f32, 3, 2, 2, 2), T(f32, 3), [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+    case(file, "aten.convolution.default", T(f32, 1, 2, 4, 4), T(f32, 2, 3, 2, 2), None, [2, 2], [1, 1], [1, 1], True, [1, 1], 1)
+    case(file, "aten.convolution.default", T(f32, 1, 2, 6), T(f32, 2, 1, 2), None, [2], [1], [1], False, [0], 2)
+
+
+def pooling_cases():
+    file = "pooling"
+    for dims in (1, 2, 3):
+        spatial = [7, 6, 5][:dims]
+        op = f"aten.max_pool{dims}d.default"
+        case(file, op, T(f32, 1, 2, *spatial), [2] * dims)
+        case(file, op, T(f32, 2, *spatial), [3] * dims, [2] * dims, [1] * dims)
+        case(file, op, T(f32, 1, 1, *spatial), [2] * dims, [2] * dims, [0] * dims, [2] * dims)
+        case(file, op, T(f32, 1, 1, *spatial), [3] * dims, [2] * dims, [1] * dims, [1] * dims, True)
+        op = f"aten.avg_pool{dims}d.default"
+        case(file, op, T(f32, 1, 2, *spatial), [2] * dims)
+        case(file, op, T(f32, 2, *spatial), [3] * dims, [2] * dims, [1] * dims)
+        case(file, op, T(f32, 1, 1, *spatial), [3] * dims, [2] * dims, [1] * dims, False, False)
+        case(file, op, T(f32, 1, 1, *spatial), [3] * dims, [2] * dims, [1] * dims, True)
+        case(file, op, T(f32, 1, 1, *spatial), [2] * dims, [3] * dims, [0] * dims, True, False)
+        op = f"aten.adaptive_avg_pool{dims}d.default"
+        case(file, op, T(f32, 1, 2, *spatial), [1] * dims)
+        case(file, op, T(f32, 1, 2, *spatial), [3] * dims)
+        case(file, op, T(f32, 2, *[6, 4, 8][:dims]), [2] * dims)
+    case(file, "aten.max_pool2d.default", V([[[[NAN, 1.0], [2.0, -INF]]]]), [2, 2])
+    case(file, "aten.max_pool2d.default", T(bf16, 1, 1, 4, 4), [2, 2])
+    case(file, "aten.max_pool2d.default", T(i64, 1, 1, 4, 4), [3, 3], [1, 1], [1, 1])
+    case(file, "aten.max_pool2d.default", T(f32, 1, 1, 2, 2), [3, 3], error=INVALID)
+    case(file, "aten.max_pool2d.default", T(f32, 4, 4), [2, 2], error=INVALID)
+    case(file, "aten.max_pool2d_with_indices.default", T(f32, 1, 2, 5, 6), [2, 2])
+    case(file, "aten.max_pool2d_with_indices.default", T(f32, 2, 5, 6), [3, 3], [2, 2], [1, 1])
+    case(file, "aten.max_pool2d_with_indices.default", T(f32, 1, 1, 6, 6), [2, 3], [1, 2], [0, 1], [2, 1])
+    case(file, "aten.max_pool3d_with_indices.default", T(f32, 1, 1, 4, 4, 4), [2, 2, 2])
+    case(file, "aten.max_pool3d_with_indices.default", T(f32, 1, 1, 4, 4, 4), [3, 3, 3], [2, 2, 2], [1, 1, 1])
+    case(file, "aten.max_pool3d_with_indices.default", T(f32, 1, 4, 2, 2), [2, 1, 1])
+    case(file, "aten.avg_pool2d.default", T(f32, 1, 1, 4, 4), [2, 2], [2, 2], [0, 0], False, True, 3)
+    case(file, "aten.avg_pool2d.default", T(bf16, 1, 1, 4, 4), [2, 2])
+    case(file, "aten._adaptive_avg_pool2d.default", T(f32, 1, 2, 4, 6), [2, 3])
+    case(file, "aten._adaptive_avg_pool2d.default", T(f32, 1, 2, 5, 7), [2, 3])
+    case(file, "aten._adaptive_avg_pool2d.default", T(f32, 1, 2, 2, 3), [4, 4])
+    case(file, "aten.adaptive_max_pool2d.default", T(f32, 1, 2, 4, 6), [2, 3], outputs=1)
+    case(file, "aten.adaptive_max_pool2d.default", T(f32, 1, 2, 5, 7), [2, 3], outputs=1)
+    case(file, "aten.adaptive_max_pool2d.default", T(f32, 2, 3, 3), [1, 1], outputs=1)
+
+
+def reduction_cases():
+    file = "reductions"
+    ops = [("sum", "dim_IntList", [f32, i64, bf16, b8]), ("mean", "dim", [f32, bf16]), ("amax", "default", [f32, i64]),
+           ("amin", "default", [f32, i64])]
+    for name, which, dtypes in ops:
+        op = f"aten.{name}.{which}"
+        for dtype in dtypes:
+            case(file, op, T(dtype, 2, 3, 4), [1])
+            case(file, op, T(dtype, 2, 3, 4), [0, -1], True)
+        case(file, op, T(f32, 2, 3), [])
+        case(file, op, T(f32), [0])
+        case(file, op, T(f32, 2, 3), [2], error=INVALID)
+        case(file, op, T(f32, 2, 3), [0, 0], error=INVALID)
+    case(file, "aten.sum.default", T(f32, 2, 3))
+    case(file, "aten.sum.default", T(b8, 5))
+    case(file, "aten.sum.default", T(f32, 0))
+    case(file, "aten.sum.dim_IntList", T(i32, 2, 3), [0], dtype=f32)
+    case(file, "aten.sum.dim_IntList", T(f32, 2, 3), None, True)
+    case(file, "aten.sum.dim_IntList", T(f32, 0, 3), [0])
+    case(file, "aten.mean.default", T(f32, 2, 3))
+    case(file, "aten.mean.dim", T(i64, 2, 3), [0], dtype=f32)
+    case(file, "aten.mean.dim", T(i64, 2, 3), [0], error=INVALID)
+    case(file, "aten.mean.dim", T(f32, 2, 3), None)
+    case(file, "aten.nansum.default", V([[1.0, NAN], [2.0, 3.0]]), [0])
+    case(file, "aten.nansum.default", V([1.0, NAN]))
+    case(file, "aten.nansum.default", T(f64, 2, 2), [1], True)
+    case(file, "aten.prod.default", T(f32, 2, 3))
+    case(file, "aten.prod.dim_int", T(i64, 2, 3), 1)
+    case(file, "aten.prod.dim_int", T(f32, 2, 3), -2, True)
+    case(file, "aten.count_nonzero.default", T(i64, 2, 5), 1)
+    case(file, "aten.count_nonzero.default", T(b8, 7))
+    case(file, "aten.count_nonzero.dim_IntList", T(f32, 2, 3), [0, 1])
+    for name in ["max", "min"]:
+        case(file, f"aten.{name}.default", T(f32, 2, 3))
+        case(file, f"aten.{name}.default", V([1.0, NAN, 3.0]))
+        case(file, f"aten.{name}.default", T(b8, 5))
+        case(file, f"aten.{name}.default", T(f32, 0), error=INVALID)
+        case(file, f"aten.{name}.dim", T(f32, 2, 5), 1)
+        case(file, f"aten.{name}.dim", T(i64, 5, 2), 0, True)
+        case(file, f"aten.{name}.dim", V([[1.0, NAN, 3.0, NAN]]), -1)
+        case(file, f"aten.arg{name}.default", T(f32, 2, 5))
+        case(file, f"aten.arg{name}.default", T(f32, 2, 5), 1)
+        case(file, f"aten.arg{name}.default", V([3, 1, 3, 1], i64), 0, True)
+        case(file, f"aten.arg{name}.default", T(bf16, 5, 2), -2)
+    case(file, "aten.aminmax.default", T(f32, 2, 5), dim=1)
+    case(file, "aten.aminmax.default", T(f32, 2, 5))
+    case(file, "aten.aminmax.default", T(i64, 2, 5), dim=0, keepdim=True)
+    for name in ["any", "all"]:
+        case(file, f"aten.{name}.default", T(b8, 2, 3))
+        case(file, f"aten.{name}.default", T(f32, 0))
+        case(file, f"aten.{name}.dim", T(b8, 3, 2), 1)
+        case(file, f"aten.{name}.dim", T(i64, 3, 2), 0, True)
+        case(file, f"aten.{name}.dims", T(b8, 2, 3, 2), [0, 2])
+        case(file, f"aten.{name}.default", T(u8, 3, lo=0, hi=2))
+    for name in ["var", "std", "var_mean", "std_mean"]:
+        case(file, f"aten.{name}.correction", T(f32, 2, 5), [1], correction=1)
+        case(file, f"aten.{name}.correction", T(f32, 2, 5), [0, 1], correction=0, keepdim=True)
+        case(file, f"aten.{name}.correction", T(f64, 5), correction=0.5)
+        case(file, f"aten.{name}.dim", T(f32, 3, 4), [0], False)
+        case(file, f"aten.{name}.default", T(f32, 3, 4), True)
+        case(file, f"aten.{name}.correction", T(bf16, 2, 5), [1])
+    case(file, "aten.logsumexp.default", T(f32, 2, 5), [1])
+    case(file, "aten.logsumexp.default", V([[-INF, -INF], [1.0, INF]]), [1], True)
+    case(file, "aten.logsumexp.default", T(f64, 2, 3), [0, 1])
+    for order in [2, 1, 0, INF, -INF, 3]:
+        case(file, "aten.linalg_vector_norm.default", T(f32, 2, 5), order, [1])
+    case(file, "aten.linalg_vector_norm.default", T(f32, 2, 5))
+    case(file, "aten.linalg_vector_norm.default", T(f32, 2, 5), 2, [-1], True)
+    case(file, "aten.linalg_vector_norm.default", T(bf16, 2, 5), 2, [-1], dtype=f32)
+    case(file, "aten.norm.ScalarOpt_dim", T(f32, 2, 5), 2, [1], True)
+    case(file, "aten.norm.ScalarOpt_dim", T(f32, 2, 5), None, [0])
+    case(file, "aten.norm.Scalar", T(f32, 2, 5), 1)
+    for name in ["cumsum", "cumprod"]:
+        case(file, f"aten.{name}.default", T(f32, 2, 5), 1)
+        case(file, f"aten.{name}.default", T(i32, 5, 2), 0)
+        case(file, f"aten.{name}.default", T(f32, 2, 3, 2), -2)
+        case(file, f"aten.{name}.default", T(f32), 0)
+        case(file, f"aten.{name}.default", T(i64, 4), 0, dtype=f32)
+        case(file, f"aten.{name}.default", T(f32, 2), 1, error=INVALID)
+
+
+def normalisation_cases():
+    file = "normalisation"
+    for name in ["softmax", "log_softmax"]:
+        case(file, f"aten.{name}.int", T(f32, 2, 5), 1)
+        case(file, f"aten.{name}.int", T(f32, 2, 3, 4), 0)
+        case(file, f"aten.{name}.int", T(f32), 0)
+        case(file, f"aten.{name}.int", T(i64, 2, 3), -1, f32)
+        case(file, f"aten.{name}.int", T(bf16, 2, 3), -1)
+        case(file, f"aten.{name}.int", T(f32, 0, 3), -1)
+        case(file, f"aten.{name}.int", T(f32, 2), 1, error=INVALID)
+        case(file, f"aten._{name}.default", T(f32, 2, 3, 4), -2, False)
+        case(file, f"aten._{name}.default", T(f32, 2, 3), 1, False)
+        case(file, f"aten._{name}.default", V([[-INF, 0.0], [100.0, -100.0]]), -1, False)
+    case(file, "aten.layer_norm.default", T(f32, 2, 3, 4), [4], T(f32, 4), T(f32, 4))
+    case(file, "aten.layer_norm.default", T(f32, 2, 3, 4), [3, 4], T(f32, 3, 4))
+    case(file, "aten.layer_norm.default", T(f32, 2, 4), [4], None, None, 0.1)
+    case(file, "aten.layer_norm.default", T(bf16, 2, 8), [8], T(bf16, 8), T(bf16, 8), tol=(0.05, 0.02))
+    case(file, "aten.layer_norm.default", T(f32, 2, 4), [3], error=INVALID)
+    case(file, "aten.native_layer_norm.default", T(f32, 2, 3, 4), [4], T(f32, 4), T(f32, 4), 1e-5, outputs=1)
+    case(file, "aten.native_layer_norm.default", T(f32, 2, 4), [4], None, None, 1e-6, outputs=1)
+    case(file, "aten.native_layer_norm.default", T(f32, 3, 2, 2), [2, 2], T(f32, 2, 2), T(f32, 2, 2), 1e-5, outputs=1)
+    case(file, "aten.rms_norm.default", T(f32, 2, 4), [4], T(f32, 4), 1e-6)
+    case(file, "aten.rms_norm.default", T(f32, 2, 4), [4])
+    case(file, "aten.rms_norm.default", T(f32, 2, 3, 4), [3, 4], T(f32, 3, 4))
+    def statistics(c, dtype=f32):
+        return T(dtype, c), T(dtype, c), T(dtype, c), T(dtype, c, lo=0.5, hi=2)
+    case(file, "aten.batch_norm.default", T(f32, 2, 3, 4), *statistics(3), False, 0.1, 1e-5, True)
+    case(file, "aten.batch_norm.default", T(f32, 2, 3), None, None, *statistics(3)[2:], False, 0.1, 1e-3, True)
+    case(file, "aten.batch_norm.default", T(f32, 1, 2, 3, 3), *statistics(2), True, 0.1, 1e-5, True, error=UNIMPLEMENTED)
+    case(file, "aten._native_batch_norm_legit_no_training.default", T(f32, 2, 3, 2, 2), *statistics(3), 0.1, 1e-5, outputs=1)
+    case(file, "aten._native_batch_norm_legit_no_training.default", T(f32, 2, 3), *statistics(3), 0.1, 1e-3, outputs=1)
+    case(file, "aten._native_batch_norm_legit_no_training.default", T(f32, 1, 2, 2, 2, 2), *statistics(2), 0.1, 1e-5, outputs=1)
+    case(file, "aten._native_batch_norm_legit.no_stats", T(f32, 2, 3, 4), T(f32, 3), T(f32, 3), True, 0.0, 1e-5, outputs=1)
+    case(file, "aten._native_batch_norm_legit.no_stats", T(f32, 1, 6, 4), None, None, True, 0.0, 1e-5, outputs=1)
+    case(file, "aten._native_batch_norm_legit.no_stats", T(f32, 4, 2), T(f32, 2), None, True, 0.0, 1e-5, outputs=1)
+    case(file, "aten.group_norm.default", T(f32, 2, 6, 3), 3, T(f32, 6), T(f32, 6))
+    case(file, "aten.group_norm.default", T(f32, 2, 4, 2, 2), 2)
+    case(file, "aten.group_norm.default", T(f32, 2, 4), 1, T(f32, 4))
+    case(file, "aten.group_norm.default", T(f32, 2, 5, 2), 2, error=INVALID)
+    case(file, "aten.native_group_norm.default", T(f32, 2, 6, 3), T(f32, 6), T(f32, 6), 2, 6, 3, 3, 1e-5, outputs=1)
+    case(file, "aten.native_group_norm.default", T(f32, 1, 4, 2, 2), None, None, 1, 4, 4, 2, 1e-5, outputs=1)
+    case(file, "aten.native_group_norm.default", T(f32, 1, 4, 2, 2), T(f32, 4), None, 1, 4, 4, 4, 1e-3, outputs=1)
+    case(file, "aten.instance_norm.default", T(f32, 2, 3, 4), T(f32, 3), T(f32, 3), None, None, True, 0.1, 1e-5, True)
+    case(file, "aten.instance_norm.default", T(f32, 1, 2, 3, 3), None, None, None, None, True, 0.1, 1e-5, True)
+    case(file, "aten.instance_norm.default", T(f32, 1, 2, 3, 3), None, None, T(f32, 2), T(f32, 2), False, 0.1, 1e-5, True, error=UNIMPLEMENTED)
+
+
+def attention_cases():
+    file = "attention"
+    op = "aten.scaled_dot_product_attention.default"
+    loose = (2e-5, 2e-5)
+    def qkv(dtype=f32, batch=(2, 2), s=3, t=4, d=4, e=4):
+        return T(dtype, *batch, s, d), T(dtype, *batch, t, d), T(dtype, *batch, t, e)
+    case(file, op, *qkv(), tol=loose)
+    case(file, op, *qkv(s=4), is_causal=True, tol=loose)
+    case(file, op, *qkv(s=3, t=5), is_causal=True, tol=loose)
+    case(file, op, *qkv(), attn_mask=T(b8, 3, 4), tol=loose)
+    case(file, op, *qkv(), attn_mask=V([[True] * 4, [False] * 4, [True, False, True, False]], b8), tol=loose)
+    case(file, op, *qkv(), attn_mask=T(f32, 2, 1, 3, 4), scale=0.3, tol=loose)
+    case(file, op, *qkv(), attn_mask=V([[0.0, -INF, 0.0, 1.0]]), tol=loose)
+    case(file, op, *qkv(batch=(2,), e=3), tol=loose)
+    case(file, op, *qkv(bf16), tol=(0.05, 0.02))
+    case(file, op, T(f32, 1, 4, 3, 4), T(f32, 1, 2, 5, 4), T(f32, 1, 2, 5, 4), enable_gqa=True, tol=loose)
+    case(file, op, T(f32, 1, 4, 3, 4), T(f32, 1, 1, 5, 4), T(f32, 1, 1, 5, 4), attn_mask=T(b8, 3, 5), enable_gqa=True, tol=loose)
+    case(file, op, T(f32, 1, 2, 3, 4), T(f32, 1, 2, 5, 3), T(f32, 1, 2, 5, 4), error=INVALID)
+    case(file, op, *qkv(), dropout_p=0.1, error=UNIMPLEMENTED)
+
+
+def indexing_cases():
+    file = "indexing"
+    def index(*shape, below):
+        return T(i64, *shape, lo=0, hi=below)
+    case(file, "aten.embedding.default", T(f32, 5, 3), index(2, 4, below=5))
+    case(file, "aten.embedding.default", T(f32, 5, 3), index(4, below=5).to(i32), 0)
+    case(file, "aten.embedding.default", T(bf16, 5, 3), index(below=5))
+    case(file, "aten.embedding.default", T(f32, 5, 3), V([0, 5], i64), error=INVALID)
+    case(file, "aten.embedding.default", T(f32, 5, 3), T(f32, 2), error=INVALID)
+    case(file, "aten.index_select.default", T(f32, 4, 3), 0, index(6, below=4))
+    case(file, "aten.index_select.default", T(i64, 2, 5), -1, index(3, below=5))
+    case(file, "aten.index_select.default", T(f32, 4, 3), 0, index(0, below=4))
+    case(file, "aten.gather.default", T(f32, 3, 4), 1, index(3, 2, below=4))
+    case(file, "aten.gather.default", T(f32, 3, 4), 0, index(2, 4, below=3))
+    case(file, "aten.gather.default", T(f32, 2, 3, 4), -1, index(2, 2, 5, below=4))
+    case(file, "aten.gather.default", T(f32, 3, 4), 1, index(3, below=4), error=INVALID)
+    case(file, "aten.take.default", T(f32, 2, 3), index(2, 2, below=6))
+    case(file, "aten.take.default", T(f32, 2, 3), V([-1, -6], i64))
+    case(file, "aten.take.default", T(f32, 2, 3), index(below=6))
+    case(file, "aten.index.Tensor", T(f32, 4, 3), [index(2, below=4)])
+    case(file, "aten.index.Tensor", T(f32, 4, 3), [V([-1, 0, -4], i64)])
+    case(file, "aten.index.Tensor", T(f32, 4, 3), [None, index(2, 2, below=3)])
+    case(file, "aten.index.Tensor", T(f32, 4, 3), [index(5, below=4), index(5, below=3)])
+    case(file, "aten.index.Tensor", T(f32, 4, 3, 2), [index(2, 1, below=4), None, index(3, below=2)])
+    case(file, "aten.index.Tensor", T(f32, 2, 4, 3), [None, index(2, 1, below=4), index(3, below=3)])
+    case(file, "aten.index.Tensor", T(f32, 4, 3), [V([9], i64)], error=INVALID)
+    case(file, "aten.index.Tensor", T(f32, 4), [T(b8, 4)], error=UNIMPLEMENTED)
+    case(file, "aten.flip.default", T(f32, 2, 3), [0])
+    case(file, "aten.flip.default", T(f32, 2, 3, 2), [-1, 0])
+    case(file, "aten.flip.default", T(f32, 0, 3), [0])
+    case(file, "aten.roll.default", T(f32, 2, 5), [2], [1])
+    case(file, "aten.roll.default", T(f32, 2, 5), [-1, 1], [1, 0])
+    case(file, "aten.roll.default", T(f32, 2, 3), [4])
+    case(file, "aten.diagonal.default", T(f32, 3, 4))
+    case(file, "aten.diagonal.default", T(f32, 2, 3, 4), 1, 1, 2)
+    case(file, "aten.diagonal.default", T(f32, 2, 3, 4), -1, -1, 0)
+    case(file, "aten.diagonal.default", T(f32, 3, 4), 9)
+    case(file, "aten.unfold.default", T(f32, 2, 7), 1, 3, 2)
+    case(file, "aten.unfold.default", T(f32, 7, 2), 0, 2, 1)
+    case(file, "aten.unfold.default", T(f32, 3), 0, 4, 1, error=INVALID)
+    case(file, "aten.constant_pad_nd.default", T(f32, 2, 3), [1, 2])
+    case(file, "aten.constant_pad_nd.default", T(f32, 2, 3), [0, 1, 2, 0], 1.5)
+    case(file, "aten.constant_pad_nd.default", T(i64, 2, 4), [-1, 2, 0, -1], 7)
+    case(file, "aten.constant_pad_nd.default", T(f32, 2), [-2, -2], error=INVALID)
+    case(file, "aten.pad.default", T(f32, 2, 3), [1, 1], "constant", -INF)
+    case(file, "aten.pad.default", T(f32, 1, 2, 5), [2, 3], "reflect")
+    case(file, "aten.pad.default", T(f32, 1, 2, 5), [2, 3], "replicate")
+    case(file, "aten.pad.default", T(f32, 1, 2, 5), [2, 3], "circular")
+    case(file, "aten.pad.default", T(f32, 1, 1, 3, 4), [1, 2, 2, 1], "reflect")
+    case(file, "aten.reflection_pad1d.default", T(f32, 2, 5), [2, 1])
+    case(file, "aten.reflection_pad2d.default", T(f32, 1, 3, 4), [1, 2, 2, 1])
+    case(file, "aten.reflection_pad3d.default", T(f32, 1, 1, 3, 3, 3), [1, 1, 1, 0, 2, 1])
+    case(file, "aten.replication_pad1d.default", T(f32, 1, 2, 3), [4, 1])
+    case(file, "aten.replication_pad2d.default", T(f32, 1, 3, 4), [1, 2, 2, 1])
+    case(file, "aten.replication_pad3d.default", T(f32, 1, 1, 2, 2, 2), [1, 1, 1, 0, 2, 1])
+    case(file, "aten.upsample_nearest1d.vec", T(f32, 1, 2, 3), None, [2.0])
+    case(file, "aten.upsample_nearest1d.vec", T(f32, 1, 2, 5), [3], None)
+    case(file, "aten.upsample_nearest2d.vec", T(f32, 1, 2, 2, 3), None, [2.0, 2.0])
+    case(file, "aten.upsample_nearest2d.vec", T(f32, 1, 1, 3, 4), [5, 3], None)
+    case(file, "aten.upsample_nearest2d.vec", T(f32, 1, 1, 3, 4), None, [1.5, 0.7])
+    case(file, "aten.upsample_nearest3d.vec", T(f32, 1, 1, 2, 2, 2), None, [2.0, 1.0, 3.0])
+    case(file, "aten.upsample_nearest3d.vec", T(f32, 1, 1, 2, 3, 2), [3, 2, 4], None)
+    case(file, "aten._upsample_nearest_exact1d.vec", T(f32, 1, 2, 5), [3], None)
+    case(file, "aten._upsample_nearest_exact2d.vec", T(f32, 1, 1, 3, 4), [5, 3], None)
+    case(file, "aten._upsample_nearest_exact2d.vec", T(f32, 1, 1, 2, 2), None, [2.0, 2.0])
+    for align in (False, True):
+        case(file, "aten.upsample_linear1d.vec", T(f32, 1, 2, 4), [7], align, None)
+        case(file, "aten.upsample_bilinear2d.vec", T(f32, 1, 2, 3, 4), [5, 6], align, None)
+        case(file, "aten.upsample_bilinear2d.vec", T(f32, 1, 1, 3, 4), None, align, [2.0, 1.5])
+        case(file, "aten.upsample_bilinear2d.vec", T(f32, 1, 1, 5, 4), [2, 1], align, None)
+        case(file, "aten.upsample_trilinear3d.vec", T(f32, 1, 1, 2, 2, 3), [3, 4, 2], align, None)
+    case(file, "aten.select_scatter.default", T(f32, 3, 4), T(f32, 4), 0, 1)
+    case(file, "aten.select_scatter.default", T(f32, 3, 4), T(f32, 3), 1, -1)
+    case(file, "aten.select_scatter.default", T(f32, 3), T(f32), 0, 0)
+    case(file, "aten.slice_scatter.default", T(f32, 4, 2), T(f32, 2, 2), 0, 1, 3)
+    case(file, "aten.slice_scatter.default", T(f32, 2, 4), T(f32, 2, 2), 1, 2, 9223372036854775807)
+    case(file, "aten.slice_scatter.default", T(f32, 4), T(f32, 4))
+    case(file, "aten.copy.default", T(f32, 2, 3), T(f32, 3))
+    case(file, "aten.copy.default", T(f32, 2, 3), T(i64, 2, 1))
+    case(file, "aten.copy_.default", T(i64, 3), T(f32))
+    case(file, "aten.one_hot.default", index(4, below=3), 3)
+    case(file, "aten.one_hot.default", index(2, 2, below=3), 5)
+    case(file, "aten.one_hot.default", index(2, below=3), error=UNIMPLEMENTED)
+
+
+def main():
+    directory = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2] / "tests/golden/ops")
+    directory.mkdir(parents=True, exist_ok=True)
+    for make in [unary_cases, activation_cases, binary_cases, cast_cases, view_cases, factory_cases, matmul_cases,
+                 convolution_cases, pooling_cases, reduction_cases, normalisation_cases, attention_cases, indexing_cases]:
+        make()
+    for name, cases in sorted(files.items()):
+        lines = ",\n".join("  " + json.dumps(entry, separators=(", ", ": ")) for entry in cases)
+        text = f'{{"torch": "{torch.__version__.split("+")[0]}", "seed": {SEED}, "cases": [\n{lines}\n]}}\n'
+        (directory / f"{name}.json").write_text(text)
+        print(f"{name}: {len(cases)} cases")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+#include "engine/accelerators/cpu/cpu_graph.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "engine/accelerators/cpu/cpu_stream.h"
+
+namespace tondar::cpu {
+namespace {
+
+// A replay list owns no memory, so a pool is only its name; torch numbers device pools in the first half.
+PoolId NewPool() {
+  static std::atomic<uint64_t> next{1};
+  return {next.fetch_add(1), 0};
+}
+
+constexpr const char* kStateNames[] = {"empty", "capturing", "captured", "instantiated"};
+
+}  // namespace
+
+CpuGraph::~CpuGraph() { Detach(); }
+
+void CpuGraph::Detach() {
+  if (stream_ != nullptr) stream_->set_recording(nullptr);
+  stream_ = nullptr;
+}
+
+void CpuGraph::Clear() {
+  entries_.clear();
+  scratch_bytes_ = 0;
+  failure_ = OkStatus();
+  state_ = State::kEmpty;
+}
+
+Status CpuGraph::Refuse(const char* call) const {
+  return FailedPrecondition("cpu graph: {} is refused in state '{}'", call, kStateNames[static_cast<int>(state_)]);
+}
+
+Status CpuGraph::CaptureBegin(Stream& stream, PoolId pool, CaptureMode) {
+  if (state_ != State::kEmpty) return Refuse("CaptureBegin");
+  if (stream.IsCapturing()) return FailedPrecondition("cpu graph: the stream is being captured by another graph");
+  stream_ = static_cast<CpuStream*>(&stream);
+  stream_->set_recording(this);
+  pool_ = pool == PoolId{} ? NewPool() : pool;
+  state_ = State::kCapturing;
+  return OkStatus();
+}
+
+void CpuGraph::Append(BoundCall call, const char* label) {
+  scratch_bytes_ = std::max(scratch_bytes_, call.scratch_bytes());
+  entries_.push_back({std::move(call), label});
+}
+
+void CpuGraph::Invalidate(const Status& status) {
+  if (failure_.ok()) failure_ = status;
+}
+
+void CpuGraph::StreamGone() {
+  stream_ = nullptr;
+  Invalidate(FailedPrecondition("cpu graph: the stream was destroyed while it was being captured"));
+}
+
+Status CpuGraph::CaptureEnd() {
+  if (state_ != State::kCapturing) return Refuse("CaptureEnd");
+  Detach();
+  if (!failure_.ok()) {
+    const Status failure = failure_;
+    Clear();
+    return failure;
+  }
+  state_ = State::kCaptured;
+  return OkStatus();
+}
+
+Status CpuGraph::Instantiate() {
+  if (state_ != State::kCaptured) return Refuse("Instantiate");
+  entries_.shrink_to_fit();
+  state_ = State::kInstantiated;
+  return OkStatus();
+}
+
+Status CpuGraph::Replay(Stream& stream) {
+  if (state_ != State::kInstantiated) return Refuse("Replay");
+  if (stream.IsCapturing()) return FailedPrecondition("cpu graph: Replay on a stream that is being captured");
+  CpuStream& cpu_stream = static_cast<CpuStream&>(stream);
+  cpu_stream.ReserveScratch(scratch_bytes_);
+  RunContext& context = cpu_stream.context();
+  for (const Entry& entry : entries_) {
+    entry.call.Run(context);
+    if (context.error->failed()) [[unlikely]] return context.error->Take(entry.label);
+  }
+  return OkStatus();
+}
+
+Status CpuGraph::Reset() {
+  Detach();
+  Clear();
+  return OkStatus();
+}
+
+}  // namespace tondar::cpu

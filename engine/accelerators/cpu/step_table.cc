@@ -1,0 +1,23 @@
+// Which step kinds this backend runs, and what makes their kernels.
+#include "engine/accelerators/cpu/cpu_kernel.h"
+#include "engine/accelerators/cpu/loop_support.h"
+
+namespace tondar::cpu {
+namespace {
+
+constexpr StepRow kRows[] = {
+    {StepKind::kMap, SupportsLoopStep, MakeMapKernel},
+    {StepKind::kReduce, SupportsLoopStep, MakeReduceKernel},
+    {StepKind::kScan, SupportsLoopStep, MakeScanKernel},
+};
+
+}  // namespace
+
+const StepRow* FindStepRow(StepKind kind) {
+  for (const StepRow& row : kRows) {
+    if (row.kind == kind) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace tondar::cpu

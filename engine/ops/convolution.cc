@@ -11,7 +11,7 @@ namespace {
 
 // The arguments, one value per spatial dim. `padding` may differ between the two sides of a dim.
 struct Convolution {
-  Window window;
+  SpatialWindow window;
   std::vector<int64_t> padding_end, output_padding;
   int64_t groups = 1;
   bool transposed = false;
@@ -61,7 +61,7 @@ Result<Convolution> ReadConvolution(const Node& node) {
 }
 
 Dim OutputExtent(const Convolution& conv, size_t d, const Dim& extent) {
-  const Window& w = conv.window;
+  const SpatialWindow& w = conv.window;
   const int64_t padding = w.padding[d] + conv.padding_end[d], reach = w.dilation[d] * (w.kernel[d] - 1);
   if (conv.transposed) {
     return (extent - Dim(1)) * Dim(w.stride[d]) + Dim(reach + 1 - padding + conv.output_padding[d]);

@@ -18,12 +18,12 @@ using Handle = LoopBuilder::Handle;
 // The number of spatial dims follows from the operator's name.
 size_t SpatialRank(const Node& node) { return static_cast<size_t>(node.op.at(node.op.find("pool") + 4) - '0'); }
 
-Result<Window> ReadWindow(const Node& node, bool dilated) {
+Result<SpatialWindow> ReadWindow(const Node& node, bool dilated) {
   const Arguments args(node);
   const size_t rank = SpatialRank(node), given = args.Tensor("self")->shape.size();
   if (given != rank + 1 && given != rank + 2) return InvalidArgument("input of rank {}, expected {} or {}", given, rank + 1, rank + 2);
   const std::vector<int64_t> ones(rank, 1), zeros(rank, 0);
-  Window window;
+  SpatialWindow window;
   TONDAR_ASSIGN_OR_RETURN(window.kernel, SpatialList(args, "kernel_size", rank, {}));
   if (window.kernel.empty()) return InvalidArgument("kernel_size is empty");
   TONDAR_ASSIGN_OR_RETURN(window.stride, SpatialList(args, "stride", rank, window.kernel));
@@ -42,7 +42,7 @@ Result<Window> ReadWindow(const Node& node, bool dilated) {
   return window;
 }
 
-Result<Shape> PooledShape(const Node& node, const Window& window) {
+Result<Shape> PooledShape(const Node& node, const SpatialWindow& window) {
   Shape shape = node.inputs[0]->shape;
   const size_t first = shape.size() - window.rank();
   for (size_t d = 0; d < window.rank(); ++d) {
@@ -63,7 +63,7 @@ Shape PoolExtents(const Shape& output, const std::vector<Dim>& kernel) {
 
 std::vector<Dim> ToDims(const std::vector<int64_t>& values) { return {values.begin(), values.end()}; }
 
-Access WindowAccess(const Window& window, size_t rank, double fill) {
+Access WindowAccess(const SpatialWindow& window, size_t rank, double fill) {
   Access access{.operand = 0, .index = {}, .fill = fill};
   const size_t first = rank - window.rank();
   for (size_t d = 0; d < rank; ++d) {
@@ -96,7 +96,7 @@ LoopProgram ConvertResult(DType reduced, DType dtype) {
 // --- Max pooling ----------------------------------------------------------------------------------------------------
 
 Status InferMaxPool(Node& node) {
-  TONDAR_ASSIGN_OR_RETURN(const Window window, ReadWindow(node, true));
+  TONDAR_ASSIGN_OR_RETURN(const SpatialWindow window, ReadWindow(node, true));
   TONDAR_ASSIGN_OR_RETURN(Shape shape, PooledShape(node, window));
   SetOutput(node, 0, node.inputs[0]->dtype, std::move(shape));
   return OkStatus();
@@ -108,7 +108,7 @@ Status InferMaxPoolWithIndices(Node& node) {
   return OkStatus();
 }
 
-ReduceStep MaxPoolStep(const Node& node, const Window& window, ReduceOp op) {
+ReduceStep MaxPoolStep(const Node& node, const SpatialWindow& window, ReduceOp op) {
   const Value* x = node.inputs[0];
   const DType compute = ComputeDType(x->dtype);
   LoopBuilder b;
@@ -119,14 +119,14 @@ ReduceStep MaxPoolStep(const Node& node, const Window& window, ReduceOp op) {
 }
 
 Status LowerMaxPool(const Node& node, LoweringBuilder& builder) {
-  TONDAR_ASSIGN_OR_RETURN(const Window window, ReadWindow(node, true));
+  TONDAR_ASSIGN_OR_RETURN(const SpatialWindow window, ReadWindow(node, true));
   Value* x = node.inputs[0];
   builder.Replace(0, builder.Reduce(MaxPoolStep(node, window, ReduceOp::kMax), {x}, node.outputs[0]->shape, x->dtype));
   return OkStatus();
 }
 
 // From the position within the window to the position within the input's spatial dims, row-major.
-LoopProgram InputPosition(const Node& node, const Window& window) {
+LoopProgram InputPosition(const Node& node, const SpatialWindow& window) {
   const Shape& shape = node.inputs[0]->shape;
   const size_t first = shape.size() - window.rank();
   LoopBuilder b;
@@ -147,7 +147,7 @@ LoopProgram InputPosition(const Node& node, const Window& window) {
 
 Status LowerMaxPoolWithIndices(const Node& node, LoweringBuilder& builder) {
   TONDAR_RETURN_IF_ERROR(LowerMaxPool(node, builder));
-  TONDAR_ASSIGN_OR_RETURN(const Window window, ReadWindow(node, true));
+  TONDAR_ASSIGN_OR_RETURN(const SpatialWindow window, ReadWindow(node, true));
   ReduceStep step = MaxPoolStep(node, window, ReduceOp::kArgMax);
   step.finish = InputPosition(node, window);
   builder.Replace(1, builder.Reduce(std::move(step), {node.inputs[0]}, node.outputs[1]->shape, DType::kInt64));
@@ -157,7 +157,7 @@ Status LowerMaxPoolWithIndices(const Node& node, LoweringBuilder& builder) {
 // --- Average pooling ------------------------------------------------------------------------------------------------
 
 Status InferAvgPool(Node& node) {
-  TONDAR_ASSIGN_OR_RETURN(const Window window, ReadWindow(node, false));
+  TONDAR_ASSIGN_OR_RETURN(const SpatialWindow window, ReadWindow(node, false));
   TONDAR_ASSIGN_OR_RETURN(Shape shape, PooledShape(node, window));
   if (!IsFloat(node.inputs[0]->dtype)) return Unimplemented("average pooling of {}", Name(node.inputs[0]->dtype));
   SetOutput(node, 0, node.inputs[0]->dtype, std::move(shape));
@@ -165,7 +165,7 @@ Status InferAvgPool(Node& node) {
 }
 
 // How many elements a window has along one dim: those inside the padded input, or inside the input itself.
-Handle WindowLength(LoopBuilder& b, const Window& window, size_t s, int loop_dim, const Dim& extent, bool count_padding) {
+Handle WindowLength(LoopBuilder& b, const SpatialWindow& window, size_t s, int loop_dim, const Dim& extent, bool count_padding) {
   auto number = [&b](int64_t value) { return b.ConstantInteger(value, DType::kInt64); };
   Handle start = b.Binary(LoopOp::kSub, b.Binary(LoopOp::kMul, b.Index(loop_dim), number(window.stride[s])), number(window.padding[s]));
   Handle end = b.Binary(LoopOp::kMin, b.Binary(LoopOp::kAdd, start, number(window.kernel[s])),
@@ -177,7 +177,7 @@ Handle WindowLength(LoopBuilder& b, const Window& window, size_t s, int loop_dim
   return b.Binary(LoopOp::kSub, end, start);
 }
 
-Handle Divisor(LoopBuilder& b, const Node& node, const Window& window) {
+Handle Divisor(LoopBuilder& b, const Node& node, const SpatialWindow& window) {
   const Arguments args(node);
   if (!args.IsNone("divisor_override")) return b.ConstantInteger(args.Int("divisor_override"), DType::kInt64);
   const bool padded = std::any_of(window.padding.begin(), window.padding.end(), [](int64_t p) { return p > 0; });
@@ -195,7 +195,7 @@ Handle Divisor(LoopBuilder& b, const Node& node, const Window& window) {
 }
 
 Status LowerAvgPool(const Node& node, LoweringBuilder& builder) {
-  TONDAR_ASSIGN_OR_RETURN(const Window window, ReadWindow(node, false));
+  TONDAR_ASSIGN_OR_RETURN(const SpatialWindow window, ReadWindow(node, false));
   Value* x = node.inputs[0];
   const DType compute = ComputeDType(x->dtype);
   LoopBuilder body, finish;

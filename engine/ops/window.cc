@@ -13,7 +13,7 @@ Result<std::vector<int64_t>> SpatialList(const Arguments& args, std::string_view
   return values;
 }
 
-Dim WindowCount(const Graph& graph, const Window& window, size_t dim, const Dim& extent) {
+Dim WindowCount(const Graph& graph, const SpatialWindow& window, size_t dim, const Dim& extent) {
   const int64_t padding = window.padding[dim], stride = window.stride[dim];
   const Dim room = extent + Dim(2 * padding - window.dilation[dim] * (window.kernel[dim] - 1) - 1);
   if (!window.ceil_mode) return Dim::FloorDiv(room, Dim(stride)) + Dim(1);

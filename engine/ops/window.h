@@ -11,7 +11,7 @@
 namespace tondar {
 
 // One value per spatial dim.
-struct Window {
+struct SpatialWindow {
   std::vector<int64_t> kernel, stride, padding, dilation;
   bool ceil_mode = false;
 
@@ -24,7 +24,7 @@ Result<std::vector<int64_t>> SpatialList(const Arguments& args, std::string_view
                                          const std::vector<int64_t>& otherwise);
 
 // Number of windows along a dim of `extent`. With ceil_mode the last one may reach over the end, but not begin there.
-Dim WindowCount(const Graph& graph, const Window& window, size_t dim, const Dim& extent);
+Dim WindowCount(const Graph& graph, const SpatialWindow& window, size_t dim, const Dim& extent);
 
 }  // namespace tondar
 

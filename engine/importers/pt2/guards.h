@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/plan/compiled_graph.h"
+#include "engine/ir/graph.h"
 #include "engine/types/shape.h"
 
 namespace tondar::pt2 {

@@ -10,7 +10,7 @@
 #include "engine/importers/pt2/archive.h"
 #include "engine/importers/pt2/problems.h"
 #include "engine/importers/pt2/program.h"
-#include "engine/plan/constant.h"
+#include "engine/ir/graph.h"
 
 namespace tondar::pt2 {
 

@@ -1,0 +1,7 @@
+#include "engine/accelerators/cpu/attention_kernel.h"
+
+namespace tondar::cpu {
+
+constinit const AttentionTable kAttentionAvx512 = kAttentionFunctions;
+
+}  // namespace tondar::cpu

@@ -1,5 +1,6 @@
 #include "engine/accelerators/cpu/kernels.h"
 
+#include "engine/accelerators/cpu/library_kernels.h"
 #include "engine/accelerators/cpu/loop_table.h"
 
 namespace tondar::cpu {
@@ -21,6 +22,7 @@ CpuKernels KernelsFor(IsaLevel level, MicroArchitecture micro_architecture) {
   kernels.level = level;
   kernels.micro_architecture = micro_architecture;
   kernels.loop = LoopTableFor(level);
+  AddLibraryTables(kernels);
   return kernels;
 }
 

@@ -1,5 +1,6 @@
 // Which step kinds this backend runs, and what makes their kernels.
 #include "engine/accelerators/cpu/cpu_kernel.h"
+#include "engine/accelerators/cpu/library_kernels.h"
 #include "engine/accelerators/cpu/loop_support.h"
 
 namespace tondar::cpu {
@@ -9,6 +10,10 @@ constexpr StepRow kRows[] = {
     {StepKind::kMap, SupportsLoopStep, MakeMapKernel},
     {StepKind::kReduce, SupportsLoopStep, MakeReduceKernel},
     {StepKind::kScan, SupportsLoopStep, MakeScanKernel},
+    {StepKind::kMatMul, SupportsMatMul, MakeMatMulKernel},
+    {StepKind::kConv, SupportsConv, MakeConvKernel},
+    {StepKind::kAttention, SupportsAttention, MakeAttentionKernel},
+    {StepKind::kNorm, SupportsNorm, MakeNormKernel},
 };
 
 }  // namespace

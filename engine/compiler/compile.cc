@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::string_view kConcat = "concat";
 
-Window WindowOf(const Operand& operand) { return {operand.shape, operand.strides, operand.offset}; }
+StridedWindow WindowOf(const Operand& operand) { return {operand.shape, operand.strides, operand.offset}; }
 
-Operand WithWindow(const Operand& operand, Window window) {
+Operand WithWindow(const Operand& operand, StridedWindow window) {
   Operand result = operand;
   result.shape = std::move(window.shape);
   result.strides = std::move(window.strides);
@@ -119,7 +119,7 @@ class Compiler {
   void EmitView(const Node& node, const View& view) {
     const Value& output = *node.outputs[0];
     Operand input = Place(*node.inputs[0]);
-    std::optional<Window> window = WindowThrough(view, WindowOf(input), output.shape);
+    std::optional<StridedWindow> window = WindowThrough(view, WindowOf(input), output.shape);
     if (!window) {
       const Value& source = *node.inputs[0];
       const Operand copy = Dense(source, AddSlot(SlotRole::kTemporary, source), RowMajor(source.shape.size()));
@@ -150,7 +150,7 @@ class Compiler {
     return WithWindow(place, PartWindow(concat, input, WindowOf(place)));
   }
 
-  static Window PartWindow(const Node& concat, size_t input, Window whole) {
+  static StridedWindow PartWindow(const Node& concat, size_t input, StridedWindow whole) {
     const size_t dim = ConcatDim(concat);
     whole.shape = concat.inputs[input]->shape;
     for (size_t i = 0; i < input; ++i) whole.offset = whole.offset + concat.inputs[i]->shape[dim] * whole.strides[dim];
@@ -181,18 +181,18 @@ class Compiler {
 
   // How the result of a step or concat will lie in its slot: densely, or where its concat has it. nullopt if the views
   // between it and the concat cannot be undone.
-  std::optional<Window> PlannedWindow(const Value& value) const {
+  std::optional<StridedWindow> PlannedWindow(const Value& value) const {
     const auto found = destinations_.find(&value);
     if (found == destinations_.end()) {
-      return Window{value.shape, StridesInOrder(value.shape, orders_.at(&value)), Dim(0)};
+      return StridedWindow{value.shape, StridesInOrder(value.shape, orders_.at(&value)), Dim(0)};
     }
     const Destination& destination = found->second;
-    std::optional<Window> whole = PlannedWindow(*destination.concat->outputs[0]);
+    std::optional<StridedWindow> whole = PlannedWindow(*destination.concat->outputs[0]);
     if (!whole) return std::nullopt;
-    Window window = PartWindow(*destination.concat, destination.input, std::move(*whole));
+    StridedWindow window = PartWindow(*destination.concat, destination.input, std::move(*whole));
     const Value* at = destination.concat->inputs[destination.input];
     for (; at != &value; at = at->producer->inputs[0]) {
-      std::optional<Window> before = WindowBefore(*ViewOf(*at->producer), window, at->producer->inputs[0]->shape);
+      std::optional<StridedWindow> before = WindowBefore(*ViewOf(*at->producer), window, at->producer->inputs[0]->shape);
       if (!before) return std::nullopt;
       window = std::move(*before);
     }

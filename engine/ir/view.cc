@@ -121,8 +121,8 @@ std::optional<Shape> ReshapeStrides(const Shape& shape, const Shape& strides, co
 
 namespace {
 
-Window Expanded(const Window& input, const Shape& shape) {
-  Window window{shape, Shape(shape.size(), Dim(0)), input.offset};
+StridedWindow Expanded(const StridedWindow& input, const Shape& shape) {
+  StridedWindow window{shape, Shape(shape.size(), Dim(0)), input.offset};
   const size_t added = shape.size() - input.shape.size();
   for (size_t d = 0; d < input.shape.size(); ++d) {
     if (input.shape[d] == shape[d + added]) window.strides[d + added] = input.strides[d];
@@ -132,8 +132,8 @@ Window Expanded(const Window& input, const Shape& shape) {
 
 }  // namespace
 
-std::optional<Window> WindowThrough(const View& view, const Window& input, const Shape& output_shape) {
-  Window window = input;
+std::optional<StridedWindow> WindowThrough(const View& view, const StridedWindow& input, const Shape& output_shape) {
+  StridedWindow window = input;
   window.shape = output_shape;
   switch (view.kind) {
     case ViewKind::kAlias: return window;
@@ -153,8 +153,8 @@ std::optional<Window> WindowThrough(const View& view, const Window& input, const
   return window;
 }
 
-std::optional<Window> WindowBefore(const View& view, const Window& output, const Shape& input_shape) {
-  Window window = output;
+std::optional<StridedWindow> WindowBefore(const View& view, const StridedWindow& output, const Shape& input_shape) {
+  StridedWindow window = output;
   window.shape = input_shape;
   switch (view.kind) {
     case ViewKind::kAlias: return window;

@@ -33,7 +33,7 @@ Value* AddExpand(Graph& graph, Value* x, const Shape& shape, Node* before);
 Value* AddSlice(Graph& graph, Value* x, size_t dim, const Dim& start, const Dim& length, int64_t step, Node* before);
 
 // How elements lie in memory: extents, strides in elements, position of the first.
-struct Window {
+struct StridedWindow {
   Shape shape, strides;
   Dim offset;
 };
@@ -41,10 +41,10 @@ struct Window {
 // The same elements in row-major order under another shape, if strides can say it.
 std::optional<Shape> ReshapeStrides(const Shape& shape, const Shape& strides, const Shape& to);
 // The window that a view shows of its input's window; nullopt for a reshape that strides cannot express.
-std::optional<Window> WindowThrough(const View& view, const Window& input, const Shape& output_shape);
+std::optional<StridedWindow> WindowThrough(const View& view, const StridedWindow& input, const Shape& output_shape);
 // The reverse: the window that the view's input must have for the output to lie in `output`; nullopt if the view does
 // not show every element of its input exactly once, or strides cannot express it.
-std::optional<Window> WindowBefore(const View& view, const Window& output, const Shape& input_shape);
+std::optional<StridedWindow> WindowBefore(const View& view, const StridedWindow& output, const Shape& input_shape);
 
 // A part of a reshape: input dims [input, input + inputs) hold the same elements as output dims [output, ...).
 struct ReshapeGroup {

@@ -54,8 +54,8 @@ Value* Combined(Graph& graph, Node& outer, const View& outer_view, const Node& i
 Value* ViewedConstant(Graph& graph, const View& view, const Value& input, const Value& output) {
   if (!input.IsConstant() || !IsConstant(output.shape) || !view.start.IsConstant()) return nullptr;
   const TensorView& from = input.constant->view;
-  const Window whole{input.shape, ToShape(from.strides), Dim(0)};
-  const std::optional<Window> window = WindowThrough(view, whole, output.shape);
+  const StridedWindow whole{input.shape, ToShape(from.strides), Dim(0)};
+  const std::optional<StridedWindow> window = WindowThrough(view, whole, output.shape);
   if (!window) return nullptr;
   Constant constant = *input.constant;
   constant.view.shape = Evaluate(window->shape, {});

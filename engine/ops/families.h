@@ -21,10 +21,11 @@ std::vector<OpSchema> ReductionOps();
 std::vector<OpSchema> NormalisationOps();
 std::vector<OpSchema> AttentionOps();
 std::vector<OpSchema> IndexingOps();
+std::vector<OpSchema> QuantisationOps();
 
 inline constexpr std::vector<OpSchema> (*kFamilies[])() = {
     ViewOps, CastOps, FactoryOps, UnaryOps, BinaryOps, ActivationOps,
-    MatMulOps, ConvolutionOps, PoolingOps, ReductionOps, NormalisationOps, AttentionOps, IndexingOps,
+    MatMulOps, ConvolutionOps, PoolingOps, ReductionOps, NormalisationOps, AttentionOps, IndexingOps, QuantisationOps,
 };
 
 }  // namespace tondar

@@ -411,6 +411,16 @@ Status ChoosePadMode(Node& node, const Attributes& arguments) {
 
 size_t SpatialRank(const Node& node) { return node.inputs[0]->shape.size() - 2; }
 
+// floor(extent * factor). A dynamic extent needs a factor that is a fraction with a power of two below.
+Result<Dim> ScaledExtent(const Dim& extent, double factor) {
+  if (extent.IsConstant()) return Dim(static_cast<int64_t>(std::floor(static_cast<double>(extent.constant()) * factor)));
+  for (int64_t below = 1; below <= 1024; below *= 2) {
+    const double above = factor * static_cast<double>(below);
+    if (above == std::floor(above)) return Dim::FloorDiv(extent * Dim(static_cast<int64_t>(above)), Dim(below));
+  }
+  return Unimplemented("a dynamic extent times {}", factor);
+}
+
 Status InferUpsample(Node& node) {
   const Arguments args(node);
   Shape shape = node.inputs[0]->shape;
@@ -425,13 +435,7 @@ Status InferUpsample(Node& node) {
       continue;
     }
     const double factor = (*factors)[d - 2];
-    if (shape[d].IsConstant()) {
-      shape[d] = static_cast<int64_t>(std::floor(static_cast<double>(shape[d].constant()) * factor));
-    } else if (factor == std::floor(factor)) {
-      shape[d] = shape[d] * Dim(static_cast<int64_t>(factor));
-    } else {
-      return Unimplemented("a dynamic extent times {}", factor);
-    }
+    TONDAR_ASSIGN_OR_RETURN(shape[d], ScaledExtent(shape[d], factor));
   }
   SetOutput(node, 0, node.inputs[0]->dtype, std::move(shape));
   return OkStatus();

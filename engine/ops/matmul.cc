@@ -97,8 +97,11 @@ Value* AsRows(LoweringBuilder& builder, Value* x) {
 
 // --- matmul ---------------------------------------------------------------------------------------------------------
 
+Status CheckSameDType(const Value* a, const Value* b) {
+  return a->dtype == b->dtype ? OkStatus() : InvalidArgument("dtypes {} and {} differ", Name(a->dtype), Name(b->dtype));
+}
+
 Result<Shape> MatMulShape(Node& node, const Value* a, const Value* b) {
-  if (a->dtype != b->dtype) return InvalidArgument("dtypes {} and {} differ", Name(a->dtype), Name(b->dtype));
   if (a->shape.empty() || b->shape.empty()) return InvalidArgument("a 0-d operand");
   const bool vector_a = a->shape.size() == 1, vector_b = b->shape.size() == 1;
   TONDAR_RETURN_IF_ERROR(AssumeEqual(node, a->shape.back(), vector_b ? b->shape[0] : *(b->shape.end() - 2),
@@ -112,6 +115,7 @@ Result<Shape> MatMulShape(Node& node, const Value* a, const Value* b) {
 
 Status InferMatMul(Node& node) {
   const Value *a = node.inputs[0], *b = node.inputs[1];
+  TONDAR_RETURN_IF_ERROR(CheckSameDType(a, b));
   TONDAR_ASSIGN_OR_RETURN(Shape shape, MatMulShape(node, a, b));
   SetOutput(node, 0, a->dtype, std::move(shape));
   return OkStatus();
@@ -136,9 +140,15 @@ Status LowerMatMul(const Node& node, LoweringBuilder& builder) {
   return OkStatus();
 }
 
+// 8-bit operands, signed and unsigned in any mixture.
 Status InferIntMatMul(Node& node) {
-  TONDAR_RETURN_IF_ERROR((InferRanked<2, 2>(node)));
-  SetOutput(node, 0, DType::kInt32, node.outputs[0]->shape);
+  const Value *a = node.inputs[0], *b = node.inputs[1];
+  for (const Value* x : {a, b}) {
+    if (x->dtype != DType::kInt8 && x->dtype != DType::kUInt8) return InvalidArgument("an operand of {}", Name(x->dtype));
+    if (x->shape.size() != 2) return InvalidArgument("an operand of rank {}, expected 2", x->shape.size());
+  }
+  TONDAR_ASSIGN_OR_RETURN(Shape shape, MatMulShape(node, a, b));
+  SetOutput(node, 0, DType::kInt32, std::move(shape));
   return OkStatus();
 }
 
@@ -175,8 +185,9 @@ Status LowerLinear(const Node& node, LoweringBuilder& builder) {
 // The operands' names differ between addmm, baddbmm and addmv; their order does not.
 Status InferAddMatMul(Node& node) {
   const Value *bias = node.inputs[0], *a = node.inputs[1], *b = node.inputs[2];
+  TONDAR_RETURN_IF_ERROR(CheckSameDType(a, b));
+  TONDAR_RETURN_IF_ERROR(CheckSameDType(bias, a));
   TONDAR_ASSIGN_OR_RETURN(Shape shape, MatMulShape(node, a, b));
-  if (bias->dtype != a->dtype) return InvalidArgument("dtypes {} and {} differ", Name(bias->dtype), Name(a->dtype));
   TONDAR_ASSIGN_OR_RETURN(const Shape wide, BroadcastAll(node, {shape, bias->shape}));
   if (wide.size() != shape.size()) return InvalidArgument("{} does not expand to {}", ToString(bias->shape), ToString(shape));
   SetOutput(node, 0, a->dtype, std::move(shape));
@@ -215,7 +226,7 @@ Status LowerOuter(const Node& node, LoweringBuilder& builder) {
 Status InferInner(Node& node) {
   const Value *a = node.inputs[0], *b = node.inputs[1];
   if (a->shape.empty() || b->shape.empty()) return InvalidArgument("a 0-d operand");
-  if (a->dtype != b->dtype) return InvalidArgument("dtypes {} and {} differ", Name(a->dtype), Name(b->dtype));
+  TONDAR_RETURN_IF_ERROR(CheckSameDType(a, b));
   TONDAR_RETURN_IF_ERROR(AssumeEqual(node, a->shape.back(), b->shape.back(), "last extents"));
   Shape shape(a->shape.begin(), a->shape.end() - 1);
   shape.insert(shape.end(), b->shape.begin(), b->shape.end() - 1);

@@ -44,8 +44,8 @@ def V(values, dtype=f32):
 
 
 def overload(name):
-    _, op, which = name.split(".")
-    return getattr(getattr(torch.ops.aten, op), which)
+    namespace, op, which = name.split(".")
+    return getattr(getattr(getattr(torch.ops, namespace), op), which)
 
 
 def number(x):
@@ -598,6 +598,7 @@ def matmul_cases():
     case(file, "aten._int_mm.default", T(i8, 17, 8), T(i8, 8, 8))
     case(file, "aten._int_mm.default", T(i8, 18, 16), T(i8, 16, 8))
     case(file, "aten._int_mm.default", T(i8, 17, 8), T(i8, 7, 8), error=INVALID)
+    case(file, "aten._int_mm.default", T(f32, 17, 8), T(f32, 8, 8), error=INVALID)
     case(file, "aten.linear.default", T(f32, 3, 4), T(f32, 2, 4), T(f32, 2))
     case(file, "aten.linear.default", T(f32, 2, 3, 4), T(f32, 5, 4))
     case(file, "aten.linear.default", T(f32, 4), T(f32, 2, 4), T(f32, 2))
@@ -933,11 +934,39 @@ def indexing_cases():
     case(file, "aten.one_hot.default", index(2, below=3), error=UNIMPLEMENTED)
 
 
+def quantisation_cases():
+    import torch.ao.quantization.fx._decomposed  # noqa: F401, registers quantized_decomposed
+    file, q = "quantisation", "quantized_decomposed"
+    case(file, f"{q}.quantize_per_tensor.default", T(f32, 2, 5), 0.05, 3, -128, 127, i8)
+    case(file, f"{q}.quantize_per_tensor.default", T(f32, 7), 0.01, 128, 0, 255, u8)
+    case(file, f"{q}.quantize_per_tensor.default", V([0.5, 1.5, 2.5, 1000.0, -1000.0]), 1.0, 0, -128, 127, i8)
+    case(file, f"{q}.quantize_per_tensor.tensor", T(f32, 2, 3), V([0.03], f64), V([5], i64), 0, 255, u8)
+    case(file, f"{q}.quantize_per_tensor.tensor", T(f32, 2, 3), V(0.03), V(5, i32), 0, 255, u8)
+    case(file, f"{q}.quantize_per_tensor.tensor", T(f32, 0), V(0.03), V(5, i64), 0, 255, u8)
+    case(file, f"{q}.dequantize_per_tensor.default", T(i8, 2, 5, lo=-100, hi=100), 0.05, 3, -128, 127, i8)
+    case(file, f"{q}.dequantize_per_tensor.default", T(u8, 7, lo=0, hi=255), 0.01, 128, 0, 255, u8)
+    case(file, f"{q}.dequantize_per_tensor.default", T(u8, 7, lo=0, hi=255), 0.01, 0, 0, 255, u8, out_dtype=bf16)
+    case(file, f"{q}.dequantize_per_tensor.tensor", T(u8, 7, lo=0, hi=255), V([0.03], f64), V([5], i64), 0, 255, u8)
+    case(file, f"{q}.dequantize_per_tensor.tensor", T(i8, 2, 2), V(0.03), V(5, i32), -128, 127, i8)
+    case(file, f"{q}.dequantize_per_tensor.tensor", T(i8, 0, 2), V(0.03), V(5, i32), -128, 127, i8)
+    for axis in (0, 1, -1):
+        c = [2, 3, 4][axis]
+        case(file, f"{q}.dequantize_per_channel.default", T(i8, 2, 3, 4, lo=-100, hi=100), T(f32, c, lo=0.01, hi=0.1),
+             T(i64, c), axis, -128, 127, i8)
+        case(file, f"{q}.quantize_per_channel.default", T(f32, 2, 3, 4), T(f32, c, lo=0.01, hi=0.1), T(i64, c), axis, -128, 127, i8)
+    case(file, f"{q}.dequantize_per_channel.default", T(i8, 2, 3), T(f32, 2, lo=0.01, hi=0.1), None, 0, -128, 127, i8)
+    for shape in ([2, 5], [1], [3, 2, 2]):
+        case(file, f"{q}.choose_qparams.tensor", T(f32, *shape), 0, 255, 2.0 ** -12, u8)
+    case(file, f"{q}.choose_qparams.tensor", T(f32, 4, lo=0.5, hi=3), -128, 127, 1e-5, i8)
+    case(file, f"{q}.choose_qparams.tensor", V([0.0, 0.0]), -128, 127, 1e-5, i8)
+
+
 def main():
     directory = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2] / "tests/golden/ops")
     directory.mkdir(parents=True, exist_ok=True)
     for make in [unary_cases, activation_cases, binary_cases, cast_cases, view_cases, factory_cases, matmul_cases,
-                 convolution_cases, pooling_cases, reduction_cases, normalisation_cases, attention_cases, indexing_cases]:
+                 convolution_cases, pooling_cases, reduction_cases, normalisation_cases, attention_cases, indexing_cases,
+                 quantisation_cases]:
         make()
     for name, cases in sorted(files.items()):
         lines = ",\n".join("  " + json.dumps(entry, separators=(", ", ": ")) for entry in cases)

@@ -35,6 +35,23 @@ int64_t Wrap(int64_t value, DType dtype) {
   }
 }
 
+// A float of 8 bits with `mantissa` bits below the exponent; the finite kinds' special values are the caller's.
+double SmallFloat(uint8_t bits, int mantissa, int bias) {
+  const int exponent = (bits & 0x7f) >> mantissa, fraction = bits & ((1 << mantissa) - 1);
+  const double significand = fraction + (exponent > 0 ? 1 << mantissa : 0);
+  const double magnitude = std::ldexp(significand, std::max(exponent, 1) - bias - mantissa);
+  return (bits & 0x80) != 0 ? -magnitude : magnitude;
+}
+
+double E4M3(uint8_t bits) { return (bits & 0x7f) == 0x7f ? NAN : SmallFloat(bits, 3, 7); }
+
+double E5M2(uint8_t bits) {
+  if ((bits & 0x7c) != 0x7c) return SmallFloat(bits, 2, 15);
+  return (bits & 3) != 0 ? NAN : (bits & 0x80) != 0 ? -INFINITY : INFINITY;
+}
+
+double E8M0(uint8_t bits) { return bits == 255 ? NAN : std::ldexp(1.0, bits - 127); }
+
 double Round(double value, DType dtype) {
   switch (dtype) {
     case DType::kFloat16: return Float16ToFloat(FloatToFloat16(static_cast<float>(value)));
@@ -245,6 +262,9 @@ Scalar ReadScalar(const std::byte* from, DType dtype) {
     case DType::kBFloat16: return RealScalar(BFloat16ToFloat(ReadAs<uint16_t>(from)), dtype);
     case DType::kFloat32: return RealScalar(ReadAs<float>(from), dtype);
     case DType::kFloat64: return RealScalar(ReadAs<double>(from), dtype);
+    case DType::kFloat8E4M3FN: return RealScalar(E4M3(ReadAs<uint8_t>(from)), dtype);
+    case DType::kFloat8E5M2: return RealScalar(E5M2(ReadAs<uint8_t>(from)), dtype);
+    case DType::kFloat8E8M0: return RealScalar(E8M0(ReadAs<uint8_t>(from)), dtype);
     default: TONDAR_CHECK(false, "no scalars of {}", Name(dtype));
   }
 }

@@ -1,8 +1,10 @@
-// Every operator against the values of the framework it comes from, through inference, lowering and the interpreter.
+// Every operator against the values of the framework it comes from, through inference, lowering, passes and the
+// interpreter.
 #include <gtest/gtest.h>
 
 #include "engine/ops/lowering.h"
 #include "engine/ops/testing/interpreter.h"
+#include "engine/passes/pipeline.h"
 #include "tests/golden/golden_case.h"
 
 namespace tondar {
@@ -16,9 +18,12 @@ Status LowerAndVerify(Graph& graph) {
   return VerifyGraph(graph).Annotated("lowered");
 }
 
-Result<std::vector<Constant>> RunCase(const GoldenCase& golden, std::vector<int64_t>* symbols) {
+Status RunPasses(Graph& graph) { return Optimise(graph, {}); }
+
+Result<std::vector<Constant>> RunCase(const GoldenCase& golden, std::vector<int64_t>* symbols = nullptr,
+                                      Status (*lower)(Graph& graph) = LowerAndVerify) {
   TONDAR_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, BuildGraph(golden, symbols));
-  TONDAR_RETURN_IF_ERROR(LowerAndVerify(*graph));
+  TONDAR_RETURN_IF_ERROR(lower(*graph));
   const std::vector<int64_t> none;
   const std::vector<int64_t>& values = symbols == nullptr ? none : *symbols;
   for (const ShapeCheck& check : graph->checks) {
@@ -33,7 +38,7 @@ class Golden : public testing::TestWithParam<size_t> {
 };
 
 TEST_P(Golden, AgreesWithTheSource) {
-  const Result<std::vector<Constant>> actual = RunCase(golden(), nullptr);
+  const Result<std::vector<Constant>> actual = RunCase(golden());
   if (golden().error) {
     ASSERT_FALSE(actual.ok()) << "expected " << *golden().error;
     EXPECT_EQ(StatusCodeName(actual.status().code()), *golden().error) << actual.status().ToString();
@@ -51,6 +56,13 @@ TEST_P(Golden, AgreesWithTheSourceForSymbolicSizes) {
   if (!actual.ok() && actual.status().code() == StatusCode::kUnimplemented) {
     GTEST_SKIP() << actual.status().message();
   }
+  ASSERT_TRUE(actual.ok()) << actual.status().ToString();
+  EXPECT_EQ(Difference(golden(), *actual), "");
+}
+
+TEST_P(Golden, AgreesWithTheSourceAfterAllPasses) {
+  if (golden().error) return;
+  const Result<std::vector<Constant>> actual = RunCase(golden(), nullptr, RunPasses);
   ASSERT_TRUE(actual.ok()) << actual.status().ToString();
   EXPECT_EQ(Difference(golden(), *actual), "");
 }

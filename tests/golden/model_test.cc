@@ -1,0 +1,96 @@
+// Whole models in both dialects, imported, optimised and interpreted, against the outputs that PyTorch gave: importer,
+// operators and passes together, without any kernel.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "engine/archive/npz.h"
+#include "engine/importers/pt2/pt2_importer.h"
+#include "engine/ops/lowering.h"
+#include "engine/ops/testing/interpreter.h"
+#include "engine/passes/pipeline.h"
+#include "tests/golden/golden_case.h"
+
+namespace tondar {
+namespace {
+
+constexpr double kTolerance = 1e-4;  // what the fixtures' meta.json state
+
+std::vector<std::string> ModelFiles() {
+  std::vector<std::string> files;
+  const std::filesystem::path root = TONDAR_SOURCE_DIR "/tests/fixtures";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+    if (entry.path().extension() == ".pt2") files.push_back(std::filesystem::relative(entry.path(), root).string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// "out_<n>" in the order of n.
+std::vector<std::string> OutputNames(const NpzReader& reader) {
+  std::vector<std::string> names = reader.names();
+  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    return std::stoi(a.substr(4)) < std::stoi(b.substr(4));
+  });
+  return names;
+}
+
+Result<std::vector<Constant>> ReadAll(const std::string& path, const std::vector<std::string>* wanted = nullptr) {
+  TONDAR_ASSIGN_OR_RETURN(const NpzReader reader, NpzReader::Open(path));
+  std::vector<Constant> tensors;
+  for (const std::string& name : wanted != nullptr ? *wanted : OutputNames(reader)) {
+    TONDAR_ASSIGN_OR_RETURN(const NpyArray array, reader.Get(name));
+    tensors.push_back(CopyToConstant(name, array.view));
+  }
+  return tensors;
+}
+
+// What differs between the model's results and those beside it; empty if nothing does.
+Result<std::string> Compare(const std::string& file, Status (*lower)(Graph& graph)) {
+  TONDAR_ASSIGN_OR_RETURN(const auto mapped, MappedFile::Open(file));
+  TONDAR_ASSIGN_OR_RETURN(const ImportedModel model, kPt2Importer.import(mapped));
+  TONDAR_RETURN_IF_ERROR(lower(*model.graph));
+  const std::string folder = std::filesystem::path(file).parent_path().string();
+  std::vector<std::string> names;
+  for (const TensorSpec& input : model.signature.inputs) names.push_back(input.name);
+  TONDAR_ASSIGN_OR_RETURN(const std::vector<Constant> inputs, ReadAll(folder + "/inputs_0.npz", &names));
+  std::vector<Dims> shapes;
+  for (const Constant& input : inputs) shapes.push_back(input.view.shape);
+  TONDAR_ASSIGN_OR_RETURN(const std::vector<int64_t> symbols, SolveSymbols(model.signature, shapes));
+  GoldenCase golden;
+  TONDAR_ASSIGN_OR_RETURN(golden.expected, ReadAll(folder + "/outputs_0.npz"));
+  golden.atol = golden.rtol = kTolerance;
+  TONDAR_ASSIGN_OR_RETURN(const std::vector<Constant> actual, Interpret(*model.graph, inputs, symbols));
+  return Difference(golden, actual);
+}
+
+class Models : public testing::TestWithParam<std::string> {
+ protected:
+  void Expect(Status (*lower)(Graph& graph)) {
+    const Result<std::string> difference = Compare(TONDAR_SOURCE_DIR "/tests/fixtures/" + GetParam(), lower);
+    ASSERT_TRUE(difference.ok()) << difference.status().ToString();
+    EXPECT_EQ(*difference, "");
+  }
+};
+
+TEST_P(Models, AgreeAfterLowering) {
+  Expect([](Graph& graph) {
+    TONDAR_RETURN_IF_ERROR(DecomposeGraph(graph));
+    TONDAR_RETURN_IF_ERROR(LowerGraph(graph));
+    return VerifyGraph(graph);
+  });
+}
+
+TEST_P(Models, AgreeAfterAllPasses) {
+  Expect([](Graph& graph) { return Optimise(graph, {}); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Fixtures, Models, testing::ValuesIn(ModelFiles()), [](const auto& info) {
+  std::string name = info.param;
+  std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace tondar

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/ops/families.h"
-
 namespace tondar {
 namespace {
 
@@ -165,55 +163,6 @@ Result<std::vector<Formal>> ParseSignature(std::string_view signature) {
     formals.push_back(std::move(formal));
   }
   return formals;
-}
-
-OpRegistry::OpRegistry() {
-  for (const auto family : kFamilies) Register(family());
-}
-
-const OpRegistry& OpRegistry::Get() {
-  static const OpRegistry registry;
-  return registry;
-}
-
-void OpRegistry::AddSignature(const std::string& signature) {
-  if (formals_.contains(signature)) return;
-  Result<std::vector<Formal>> formals = ParseSignature(signature);
-  TONDAR_CHECK(formals.ok(), "{}", formals.status().ToString());
-  formals_.emplace(signature, *std::move(formals));
-}
-
-void OpRegistry::Register(std::vector<OpSchema> family) {
-  for (OpSchema& schema : family) {
-    const size_t row = schemas_.size();
-    if (schema.signature.empty()) schema.signature = schema.sources.at(0).signature;
-    AddSignature(schema.signature);
-    TONDAR_CHECK(by_name_.emplace(schema.name, row).second, "operator '{}' has two rows", schema.name);
-    for (size_t form = 0; form < schema.sources.size(); ++form) {
-      if (schema.sources[form].signature.empty()) schema.sources[form].signature = schema.signature;
-      AddSignature(schema.sources[form].signature);
-      TONDAR_CHECK(by_source_.emplace(schema.sources[form].name, std::pair(row, form)).second,
-                   "source operator '{}' has two rows", schema.sources[form].name);
-    }
-    schemas_.push_back(std::move(schema));
-  }
-}
-
-const OpSchema* OpRegistry::Find(std::string_view op) const {
-  const auto found = by_name_.find(op);
-  return found == by_name_.end() ? nullptr : &schemas_[found->second];
-}
-
-OpRegistry::Source OpRegistry::FindSource(std::string_view source_name) const {
-  const auto found = by_source_.find(source_name);
-  if (found == by_source_.end()) return {};
-  const OpSchema& schema = schemas_[found->second.first];
-  const SourceForm& form = schema.sources[found->second.second];
-  return {&schema, &form, &formals_.find(form.signature)->second};
-}
-
-const std::vector<Formal>& OpRegistry::FormalsOf(const OpSchema& schema) const {
-  return formals_.find(schema.signature)->second;
 }
 
 namespace {

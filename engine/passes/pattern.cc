@@ -12,11 +12,20 @@ std::optional<double> NumberOf(const Attribute& attribute) {
   return static_cast<double>(integer->constant());
 }
 
+// What a tensor of equal elements is filled with; null if `node` makes none.
+const Attribute* FillOf(const Node& node) {
+  for (const std::string_view op : {"full", "full_like", "new_full", "scalar_tensor"}) {
+    if (node.op == op) return node.Find("fill_value");
+  }
+  return nullptr;
+}
+
 // Looks through views: an expanded scalar is as good as the scalar.
 std::optional<double> UniformNumber(const Value* value) {
-  while (value->producer != nullptr && (value->producer->op == "expand" || value->producer->op == "reshape" ||
-                                        value->producer->op == "alias")) {
-    value = value->producer->inputs[0];
+  for (; value->producer != nullptr; value = value->producer->inputs[0]) {
+    const Node& node = *value->producer;
+    if (const Attribute* fill = FillOf(node)) return NumberOf(*fill);
+    if (node.op != "expand" && node.op != "reshape" && node.op != "alias") return std::nullopt;
   }
   if (!value->IsConstant()) return std::nullopt;
   const std::optional<Element> element = UniformElement(*value);

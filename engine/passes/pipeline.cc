@@ -17,6 +17,7 @@ constexpr Pass kPasses[] = {
     {"merge_equal", MergeEqual},
     {"fold_constants", FoldConstants},
     {"share_batch_matrix", ShareBatchMatrix},
+    {"dead_code", RemoveDeadCode},
     {"fold_batch_norm", FoldBatchNorm},
     {"recover_attention", RecoverAttention},
     {"recover_layer_norm", RecoverLayerNorm},

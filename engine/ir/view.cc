@@ -88,6 +88,9 @@ Value* AddSlice(Graph& graph, Value* x, size_t dim, const Dim& start, const Dim&
 }
 
 std::optional<Shape> ReshapeStrides(const Shape& shape, const Shape& strides, const Shape& to) {
+  // A dense tensor takes any shape, also where sizes are only known to be equal at run time, and so does an empty one.
+  const bool empty = std::any_of(shape.begin(), shape.end(), [](const Dim& extent) { return extent.Is(0); });
+  if (empty || strides == ContiguousStrides(shape)) return ContiguousStrides(to);
   Shape result(to.size(), Dim(0));
   size_t next = to.size();  // output dims from here on have strides
   Dim run(1), run_stride(1);  // elements and innermost stride of the run of input dims that lie as one

@@ -76,8 +76,11 @@ Handle SignBit(LoopBuilder& b, Handles x, const Arguments&) {
   return b.Binary(LoopOp::kLt, b.Binary(LoopOp::kCopysign, Number(b, x[0], 1), x[0]), zero);
 }
 
+// PyTorch takes NaN for 0 here.
 Handle Sign(LoopBuilder& b, Handles x, const Arguments&) {
-  return b.dtype(x[0]) == DType::kBool ? x[0] : b.Unary(LoopOp::kSign, x[0]);
+  if (b.dtype(x[0]) == DType::kBool) return x[0];
+  const Handle sign = b.Unary(LoopOp::kSign, x[0]);
+  return IsFloat(b.dtype(x[0])) ? b.Select(b.Unary(LoopOp::kIsNan, x[0]), Number(b, x[0], 0), sign) : sign;
 }
 
 // sin(pi x) / (pi x), 1 at 0.

@@ -88,7 +88,7 @@ double UnaryReal(LoopOp op, double x) {
   switch (op) {
     case LoopOp::kNeg: return -x;
     case LoopOp::kAbs: return std::fabs(x);
-    case LoopOp::kSign: return std::isnan(x) ? 0 : (x > 0) - (x < 0);
+    case LoopOp::kSign: return std::isnan(x) ? x : (x > 0) - (x < 0);
     case LoopOp::kFloor: return std::floor(x);
     case LoopOp::kCeil: return std::ceil(x);
     case LoopOp::kTrunc: return std::trunc(x);

@@ -18,7 +18,20 @@
 #define TONDAR_RELEASE(...) TONDAR_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
 #define TONDAR_TRY_ACQUIRE(...) TONDAR_THREAD_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
 
+#include <cstddef>  // tells which C library this is
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 namespace tondar {
+
+// Gives memory that was freed back to the system, where the C library keeps it otherwise. Takes milliseconds.
+inline void ReturnFreeMemory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
 
 // Tells the core that this thread spins.
 inline void CpuPause() {

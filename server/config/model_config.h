@@ -89,6 +89,9 @@ Result<ModelConfigSource> ParseModelConfigJson(std::string_view json, std::strin
 // The version policy alone, which is wanted before any version is loaded.
 Result<VersionPolicy> GetVersionPolicy(const ModelConfigSource& source);
 
+// The model file's name that the configuration asks for; "" if it asks for none. InvalidArgument: not a plain name.
+Result<std::string> GetModelFilename(const ModelConfigSource& source);
+
 // Checks `source` against the model file's signature and fills in what it leaves out. `model_name` is the directory's
 // name; another name in the config is refused.
 Result<ModelConfig> ResolveModelConfig(const ModelConfigSource& source, std::string_view model_name,

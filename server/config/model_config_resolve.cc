@@ -257,6 +257,12 @@ Result<VersionPolicy> GetVersionPolicy(const ModelConfigSource& source) {
   return policy;
 }
 
+Result<std::string> GetModelFilename(const ModelConfigSource& source) {
+  if (source.proto == nullptr) return std::string();
+  TONDAR_RETURN_IF_ERROR(CheckModelFilename(source.proto->default_model_filename()));
+  return source.proto->default_model_filename();
+}
+
 Result<ModelConfig> ResolveModelConfig(const ModelConfigSource& source, std::string_view model_name,
                                        std::string_view platform_name, const Signature& signature,
                                        const ModelConfigDefaults& defaults) {

@@ -1,7 +1,7 @@
 // The catalogue: every metric of the server, one row each.
 //
 // To add a metric, add its row here and observe it where it happens:
-//   std::shared_ptr<Counter> errors = registry.GetCounter("tondar_request_errors_total", {"http", "NOT_FOUND"});
+//   std::shared_ptr<Counter> errors = registry.GetCounter("tondar_requests_refused_total", {"http", "NOT_FOUND"});
 // A name that is not in the table, or is of another type, does not compile. Tests refuse a row without help, one that
 // nothing observes, and a docs/metrics.md that differs from RenderCatalogue().
 #ifndef TONDAR_SERVER_METRICS_CATALOGUE_H_
@@ -91,6 +91,13 @@ inline constexpr MetricRow kMetrics[] = {
      "Time from gathering inputs to scattered outputs, of successful requests", kLatencyBucketsNs},
     {"tondar_batch_size", MetricType::kHistogram, "rows", 1, kPerVersion, "Rows of the batches run",
      kBatchSizeBuckets},
+    {"tondar_requests_refused_total", MetricType::kCounter, "requests", 1, {{"protocol", "code"}},
+     "Requests refused before they reached a model's queue (unknown or unready model, invalid, shutting down), by "
+     "canonical code"},
+    {"tondar_model_versions", MetricType::kGauge, "versions", 1, {{"model", "state"}},
+     "Versions of a model in each state: READY, LOADING, UNLOADING, UNAVAILABLE"},
+    {"tondar_model_load_total", MetricType::kCounter, "loads", 1, {{"model", "result"}},
+     "Attempts to load a version, by result: success, failure"},
     {"tondar_model_memory_bytes", MetricType::kGauge, "bytes", 1, kPerVersion,
      "Memory that a version holds: weights, packed weights, activations, scratch"},
     {"tondar_session_captures_total", MetricType::kCounter, "captures", 1, kPerVersion,

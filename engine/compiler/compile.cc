@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "engine/compiler/memory_order.h"
+#include "engine/compiler/merge_rows.h"
 #include "engine/ir/view.h"
 #include "engine/plan/loop_builder.h"
 
@@ -113,6 +114,7 @@ class Compiler {
     Step step{node.name, *node.body, {}, {}};
     for (const Value* input : node.inputs) step.inputs.push_back(Place(*input));
     for (const Value* output : node.outputs) step.outputs.push_back(PlaceResult(*output));
+    MergeRows(step);
     plan_.steps.push_back(std::move(step));
   }
 

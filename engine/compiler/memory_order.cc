@@ -229,8 +229,15 @@ class Chooser {
     for (const Value* output : node.outputs) {
       const std::optional<Wish> wish = WishFor(output);
       const bool decided = wish && wish->need > Need::kTaste;
-      orders_[output] = decided ? wish->order : NaturalOrder(node, *output, wish);
+      orders_[output] = Plain(output->shape, decided ? wish->order : NaturalOrder(node, *output, wish));
     }
+  }
+
+  // Row-major where only dims of extent 1 lie elsewhere.
+  static MemoryOrder Plain(const Shape& shape, MemoryOrder order) {
+    MemoryOrder without_units = order;
+    std::erase_if(without_units, [&](size_t dim) { return shape[dim].Is(1); });
+    return std::is_sorted(without_units.begin(), without_units.end()) ? RowMajor(shape.size()) : order;
   }
 
   static MemoryOrder Shown(const std::vector<size_t>& dims, const MemoryOrder& input) {

@@ -10,25 +10,24 @@
 namespace tondar {
 namespace {
 
-// A merge of `merged.size()` leading dims into one.
+// Leading dims that became one.
 struct Merge {
   Shape leading;  // the dims before merging
   Dim rows;       // their product
 };
 
-// The merge that makes `value`: a reshape of [leading..., rest...] to [rows, rest...].
+// The merge that makes `value`: a reshape whose first dim holds several leading dims of its input, whatever it does to
+// the dims after them.
 std::optional<Merge> MergeMaking(const Value* value) {
   const Node* node = ViewMaking(value);
   if (node == nullptr || ViewOf(*node)->kind != ViewKind::kReshape) return std::nullopt;
   const Shape& from = node->inputs[0]->shape;
   const Shape& to = node->outputs[0]->shape;
-  if (to.size() < 2 || from.size() <= to.size()) return std::nullopt;
-  const size_t rest = to.size() - 1;
-  if (!std::equal(to.end() - static_cast<std::ptrdiff_t>(rest), to.end(), from.end() - static_cast<std::ptrdiff_t>(rest))) {
-    return std::nullopt;
-  }
-  Merge merge{Shape(from.begin(), from.end() - static_cast<std::ptrdiff_t>(rest)), to[0]};
-  return ElementCount(merge.leading) == merge.rows ? std::optional(merge) : std::nullopt;
+  const std::vector<ReshapeGroup> groups = GroupReshape(from, to);
+  if (to.size() < 2 || groups.empty()) return std::nullopt;
+  const ReshapeGroup& first = groups.front();
+  if (first.input != 0 || first.output != 0 || first.inputs < 2 || first.outputs != 1) return std::nullopt;
+  return Merge{Shape(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(first.inputs)), to[0]};
 }
 
 Shape Unmerged(const Merge& merge, const Shape& shape) {
@@ -47,6 +46,7 @@ class Lifter {
     if (!merge || merge->rows != node_.outputs[0]->shape[0]) return false;
     merge_ = *merge;
     extra_ = static_cast<int>(merge_.leading.size()) - 1;
+    if (node_.outputs[0]->shape.size() + merge_.leading.size() - 1 > static_cast<size_t>(kMaxRank)) return false;
     body_ = *node_.body;
     inputs_ = node_.inputs;
     if (!LiftBody()) return false;

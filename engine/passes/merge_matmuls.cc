@@ -43,15 +43,20 @@ bool IsBiasEpilogue(const LoopProgram& program, DType dtype, int rank) {
   return program.accesses == std::vector<Access>{bias} && program.body[0].op != program.body[1].op;
 }
 
-// A map that would move into the product's epilogue is worth more than a wider product.
-bool HasMapToAbsorb(const Node& node) {
-  const Value* value = node.outputs[0];
-  while (value->users.size() == 1 && ViewOf(*value->users[0])) value = value->users[0]->outputs[0];
-  return value->users.size() == 1 && value->users[0]->IsStep() && KindOf(*value->users[0]->body) == StepKind::kMap;
+// A map that would move into the product's epilogue is worth more than a wider product, and the caller's results would
+// have to be copied out of it.
+bool IsBetterAlone(const Graph& graph, const Value* value) {
+  if (graph.IsOutput(value)) return true;
+  const bool read_once = value->users.size() == 1;
+  return std::any_of(value->users.begin(), value->users.end(), [&](const Node* user) {
+    if (ViewOf(*user)) return IsBetterAlone(graph, user->outputs[0]);
+    return read_once && user->IsStep() && KindOf(*user->body) == StepKind::kMap;
+  });
 }
 
-std::optional<Product> AsProduct(Node* node) {
-  if (!node->IsStep() || KindOf(*node->body) != StepKind::kMatMul || HasMapToAbsorb(*node)) return std::nullopt;
+std::optional<Product> AsProduct(const Graph& graph, Node* node) {
+  if (!node->IsStep() || KindOf(*node->body) != StepKind::kMatMul) return std::nullopt;
+  if (IsBetterAlone(graph, node->outputs[0])) return std::nullopt;
   Product product{node, ConstantMatrix(node->inputs[1]), nullptr};
   const DType dtype = node->outputs[0]->dtype;
   // Narrower floats accumulate wider; their epilogues convert.
@@ -141,7 +146,7 @@ Status MergeMatMuls(Graph& graph, const PassContext& context) {
   std::unordered_map<const Value*, size_t> group_of;  // by left operand
   for (Node* node : graph.NodeList()) {
     for (const auto& subgraph : node->subgraphs) TONDAR_RETURN_IF_ERROR(MergeMatMuls(*subgraph, context));
-    const std::optional<Product> product = AsProduct(node);
+    const std::optional<Product> product = AsProduct(graph, node);
     if (!product) continue;
     const auto [entry, is_new] = group_of.emplace(node->inputs[0], groups.size());
     if (is_new) groups.emplace_back();

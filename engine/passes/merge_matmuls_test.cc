@@ -19,7 +19,15 @@ TEST(MergeMatMulsTest, JoinsProductsOfOneInput) {
     return %2
   }
   %n: float32 [s0, 1] = step.matmul(%x, %q)
-  return %m, %n
+  %mk: float32 [s0] = step.reduce(%m, extents=[s0, 2], reduced=1) program {
+    %0 = in0[i0, i1]: float32
+    return %0
+  }
+  %nk: float32 [s0] = step.reduce(%n, extents=[s0, 1], reduced=1) program {
+    %0 = in0[i0, i1]: float32
+    return %0
+  }
+  return %mk, %nk
 })"),
             R"(graph "g" {
   symbol s0 [1, 8]
@@ -34,7 +42,15 @@ TEST(MergeMatMulsTest, JoinsProductsOfOneInput) {
   }
   %m_1_slice: float32 [s0, 2] = slice(%m_1, dim=1, length=2, start=0, step=1)
   %m_1_slice_1: float32 [s0, 1] = slice(%m_1, dim=1, length=1, start=2, step=1)
-  return %m_1_slice, %m_1_slice_1
+  %mk: float32 [s0] = step.reduce(%m_1_slice, accumulator=float32, extents=[s0, 2], op="sum", reduced=1) program {
+    %0 = in0[i0, i1]: float32
+    return %0
+  }
+  %nk: float32 [s0] = step.reduce(%m_1_slice_1, accumulator=float32, extents=[s0, 1], op="sum", reduced=1) program {
+    %0 = in0[i0, i1]: float32
+    return %0
+  }
+  return %mk, %nk
 }
 )");
 }
@@ -52,6 +68,19 @@ TEST(MergeMatMulsTest, PrefersAnEpilogue) {
     return %1
   }
   return %m, %a
+}
+)";
+  EXPECT_EQ(RunPass("merge_matmuls", text), text);
+}
+
+TEST(MergeMatMulsTest, LeavesWhatTheCallerGets) {
+  const std::string text = R"(graph "g" {
+  input %x: float32 [4, 2]
+  constant %p: float32 [2, 2] = 1.0
+  constant %q: float32 [2, 2] = 2.0
+  %m: float32 [4, 2] = step.matmul(%x, %p)
+  %n: float32 [4, 2] = step.matmul(%x, %q)
+  return %m, %n
 }
 )";
   EXPECT_EQ(RunPass("merge_matmuls", text), text);

@@ -35,6 +35,9 @@ constexpr Pass kPasses[] = {
     {"simplify_programs", SimplifyPrograms},
     {"fuse", FuseSteps},
     {"simplify_programs", SimplifyPrograms},
+    // Look-ups whose positions are known by now fuse further.
+    {"fuse", FuseSteps},
+    {"simplify_programs", SimplifyPrograms},
     {"simplify_views", SimplifyViews},
     {"dead_code", RemoveDeadCode},
 };

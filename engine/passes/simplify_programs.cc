@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/ir/element.h"
+#include "engine/ir/view.h"
 #include "engine/passes/passes.h"
 #include "engine/passes/program_copier.h"
 
@@ -15,12 +16,13 @@ using Handle = LoopBuilder::Handle;
 // Larger constants are looked at only if their strides say that they repeat.
 constexpr int64_t kMaxUniformElements = 64;
 
-std::optional<Element> ImmediateOf(const Value& value) {
-  if (!value.IsConstant()) return std::nullopt;
-  const TensorView& view = value.constant->view;
+std::optional<Element> ImmediateOf(const Value* value) {
+  while (const Node* view = ViewMaking(value)) value = view->inputs[0];
+  if (!value->IsConstant()) return std::nullopt;
+  const TensorView& view = value->constant->view;
   int64_t distinct = 1;
   for (size_t d = 0; d < view.shape.size(); ++d) distinct *= view.strides[d] == 0 ? 1 : view.shape[d];
-  return distinct <= kMaxUniformElements ? UniformElement(value) : std::nullopt;
+  return distinct <= kMaxUniformElements ? UniformElement(*value) : std::nullopt;
 }
 
 bool IsNear(double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(b); }
@@ -239,7 +241,7 @@ class Rewriter {
       fixed = fixed && index.dynamic < 0 && !index.guarded;
     }
     if (fixed) {
-      const auto element = ImmediateOf(operand);
+      const auto element = ImmediateOf(&operand);
       if (element && std::holds_alternative<double>(*element)) return builder_.Constant(std::get<double>(*element), dtype);
       if (element) return builder_.ConstantInteger(std::get<int64_t>(*element), dtype);
     }

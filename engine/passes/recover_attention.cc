@@ -65,6 +65,15 @@ std::optional<Scores> MatchScores(Value* value) {
   return std::nullopt;
 }
 
+// The bool mask behind where(mask, 0, -inf): less to read, and the same after the softmax. Else the mask itself.
+Value* VisibleKeys(Graph& graph, Value* mask, Node* before) {
+  Value* below = BelowReshapes(mask);
+  const Node* where = Made(below, "where");
+  if (where == nullptr || where->inputs[0] == nullptr || where->inputs[0]->shape != below->shape) return mask;
+  const bool hides = NumberAt(*where, 1, "self") == 0.0 && NumberAt(*where, 2, "other") == -INFINITY;
+  return hides ? AddReshape(graph, where->inputs[0], mask->shape, before) : mask;
+}
+
 // True if `condition` is not any(not (scores == -inf), last dim).
 bool IsAllMasked(const Value* condition, const Value* scores) {
   const Node* none = Made(condition, "logical_not");
@@ -133,10 +142,11 @@ Status Recover(Graph& graph, const Node& softmax) {
   Value* query = AddReshape(graph, q.x, q_shape, before);
   Value* key = AddPermute(graph, AddReshape(graph, k.x, k_shape, before), swap, before);
   Value* value = AddReshape(graph, v, v_shape, before);
+  Value* mask = scores->mask == nullptr ? nullptr : VisibleKeys(graph, scores->mask, before);
   Attributes attributes = {{"scale", scores->scale * q.number * k.number}};
   if (!tail->guarded && scores->mask != nullptr) attributes["zero_masked_rows"] = false;
   TONDAR_ASSIGN_OR_RETURN(Node * attention,
-                          AddOp(graph, "attention", softmax.name, {query, key, value, scores->mask}, {},
+                          AddOp(graph, "attention", softmax.name, {query, key, value, mask}, {},
                                 std::move(attributes), before));
   Value* result = AddReshape(graph, attention->outputs[0], tail->product->outputs[0]->shape, before);
   graph.ReplaceAllUses(tail->product->outputs[0], result);

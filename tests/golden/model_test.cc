@@ -1,16 +1,18 @@
-// Whole models in both dialects, imported, optimised and interpreted, against the outputs that PyTorch gave: importer,
-// operators and passes together, without any kernel.
+// Whole models in both dialects, imported, optimised, compiled and interpreted, against the outputs that PyTorch gave: importer,
+// operators, passes and compiler together, without any kernel.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "engine/archive/npz.h"
+#include "engine/compiler/compile.h"
 #include "engine/importers/pt2/pt2_importer.h"
 #include "engine/ops/lowering.h"
 #include "engine/ops/testing/interpreter.h"
 #include "engine/passes/pipeline.h"
 #include "tests/golden/golden_case.h"
+#include "tests/golden/run_plan.h"
 
 namespace tondar {
 namespace {
@@ -46,11 +48,13 @@ Result<std::vector<Constant>> ReadAll(const std::string& path, const std::vector
   return tensors;
 }
 
-// What differs between the model's results and those beside it; empty if nothing does.
-Result<std::string> Compare(const std::string& file, Status (*lower)(Graph& graph)) {
+using Outputs = Result<std::vector<Constant>>;
+using RunFunction = Outputs (*)(Graph& graph, std::span<const Constant> inputs, std::span<const int64_t> symbols);
+
+// What differs between the results that `run` gives and those beside the model; empty if nothing does.
+Result<std::string> Compare(const std::string& file, RunFunction run) {
   TONDAR_ASSIGN_OR_RETURN(const auto mapped, MappedFile::Open(file));
   TONDAR_ASSIGN_OR_RETURN(const ImportedModel model, kPt2Importer.import(mapped));
-  TONDAR_RETURN_IF_ERROR(lower(*model.graph));
   const std::string folder = std::filesystem::path(file).parent_path().string();
   std::vector<std::string> names;
   for (const TensorSpec& input : model.signature.inputs) names.push_back(input.name);
@@ -61,29 +65,41 @@ Result<std::string> Compare(const std::string& file, Status (*lower)(Graph& grap
   GoldenCase golden;
   TONDAR_ASSIGN_OR_RETURN(golden.expected, ReadAll(folder + "/outputs_0.npz"));
   golden.atol = golden.rtol = kTolerance;
-  TONDAR_ASSIGN_OR_RETURN(const std::vector<Constant> actual, Interpret(*model.graph, inputs, symbols));
+  TONDAR_ASSIGN_OR_RETURN(const std::vector<Constant> actual, run(*model.graph, inputs, symbols));
   return Difference(golden, actual);
 }
 
 class Models : public testing::TestWithParam<std::string> {
  protected:
-  void Expect(Status (*lower)(Graph& graph)) {
-    const Result<std::string> difference = Compare(TONDAR_SOURCE_DIR "/tests/fixtures/" + GetParam(), lower);
+  void Expect(RunFunction run) {
+    const Result<std::string> difference = Compare(TONDAR_SOURCE_DIR "/tests/fixtures/" + GetParam(), run);
     ASSERT_TRUE(difference.ok()) << difference.status().ToString();
     EXPECT_EQ(*difference, "");
   }
 };
 
 TEST_P(Models, AgreeAfterLowering) {
-  Expect([](Graph& graph) {
+  Expect([](Graph& graph, std::span<const Constant> inputs, std::span<const int64_t> symbols) -> Outputs {
     TONDAR_RETURN_IF_ERROR(DecomposeGraph(graph));
     TONDAR_RETURN_IF_ERROR(LowerGraph(graph));
-    return VerifyGraph(graph);
+    TONDAR_RETURN_IF_ERROR(VerifyGraph(graph));
+    return Interpret(graph, inputs, symbols);
   });
 }
 
 TEST_P(Models, AgreeAfterAllPasses) {
-  Expect([](Graph& graph) { return Optimise(graph, {}); });
+  Expect([](Graph& graph, std::span<const Constant> inputs, std::span<const int64_t> symbols) -> Outputs {
+    TONDAR_RETURN_IF_ERROR(Optimise(graph, {}));
+    return Interpret(graph, inputs, symbols);
+  });
+}
+
+TEST_P(Models, AgreeAfterCompiling) {
+  Expect([](Graph& graph, std::span<const Constant> inputs, std::span<const int64_t> symbols) -> Outputs {
+    TONDAR_RETURN_IF_ERROR(Optimise(graph, {}));
+    TONDAR_ASSIGN_OR_RETURN(const CompiledGraph plan, Compile(graph, {}));
+    return RunPlan(plan, inputs, symbols);
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, Models, testing::ValuesIn(ModelFiles()), [](const auto& info) {

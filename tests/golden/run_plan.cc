@@ -1,0 +1,69 @@
+#include "tests/golden/run_plan.h"
+
+#include "engine/ops/testing/interpreter.h"
+
+namespace tondar {
+namespace {
+
+constexpr int64_t kMaxArenaBytes = int64_t{1} << 30;
+// What memory holds that nothing has written: a NaN in every float dtype.
+constexpr std::byte kUnwritten{0xFF};
+
+class PlanRunner {
+ public:
+  PlanRunner(const CompiledGraph& plan, MemoryPlan memory, std::span<const int64_t> symbols)
+      : plan_(plan), memory_(std::move(memory)), symbols_(symbols),
+        arena_(static_cast<size_t>(memory_.arena_bytes), kUnwritten) {}
+
+  TensorView Locate(const Operand& operand) {
+    const size_t slot = static_cast<size_t>(operand.slot);
+    const int constant = plan_.slots[slot].constant;
+    std::byte* base = constant >= 0 ? plan_.constants[static_cast<size_t>(constant)].view.data
+                                    : arena_.data() + memory_.offsets[slot];
+    const int64_t offset = operand.offset.Evaluate(symbols_) * static_cast<int64_t>(SizeOf(operand.dtype));
+    return {base + offset, operand.dtype, Evaluate(operand.shape, symbols_), Evaluate(operand.strides, symbols_)};
+  }
+
+  Status Run(const Step& step) {
+    Graph graph;
+    graph.symbols = plan_.symbols;
+    std::vector<Value*> inputs;
+    for (const Operand& operand : step.inputs) inputs.push_back(graph.AddConstant({"", Locate(operand), nullptr}));
+    Node* node = graph.AddNode(kStepOp, step.name, std::move(inputs));
+    node->body = std::make_unique<StepBody>(step.body);
+    for (const Operand& operand : step.outputs) {
+      graph.outputs.push_back(graph.AddOutput(node, "", operand.dtype, operand.shape));
+    }
+    TONDAR_ASSIGN_OR_RETURN(const std::vector<Constant> results, Interpret(graph, {}, symbols_));
+    for (size_t i = 0; i < results.size(); ++i) CopyElements(results[i].view, Locate(step.outputs[i]));
+    return OkStatus();
+  }
+
+ private:
+  const CompiledGraph& plan_;
+  const MemoryPlan memory_;
+  const std::span<const int64_t> symbols_;
+  std::vector<std::byte> arena_;
+};
+
+}  // namespace
+
+Result<std::vector<Constant>> RunPlan(const CompiledGraph& plan, std::span<const Constant> inputs,
+                                      std::span<const int64_t> symbols) {
+  TONDAR_ASSIGN_OR_RETURN(MemoryPlan memory, PlanMemory(plan, symbols, kMaxArenaBytes));
+  PlanRunner runner(plan, std::move(memory), symbols);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TensorView place = runner.Locate(plan.inputs[i]);
+    if (place.dtype != inputs[i].view.dtype || place.shape != inputs[i].view.shape) {
+      return InvalidArgument("input {}: {} {}, expected {} {}", i, Name(inputs[i].view.dtype),
+                             ToString(inputs[i].view.shape), Name(place.dtype), ToString(place.shape));
+    }
+    CopyElements(inputs[i].view, place);
+  }
+  for (const Step& step : plan.steps) TONDAR_RETURN_IF_ERROR(runner.Run(step).Annotated(step.name));
+  std::vector<Constant> outputs;
+  for (const Operand& operand : plan.outputs) outputs.push_back(CopyToConstant("", runner.Locate(operand)));
+  return outputs;
+}
+
+}  // namespace tondar

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engine/ir/step_text.h"
 #include "engine/ir/view.h"
 #include "engine/ops/op_schema.h"
 #include "engine/passes/passes.h"
@@ -22,12 +23,28 @@ bool IsPure(const Node& node) {
   return schema != nullptr && schema->pure;
 }
 
-bool HasConstantAttributes(const Node& node) {
-  return std::all_of(node.attributes.begin(), node.attributes.end(), [](const auto& entry) {
+bool AreConstant(const Attributes& attributes) {
+  return std::all_of(attributes.begin(), attributes.end(), [](const auto& entry) {
     if (const Dim* dim = std::get_if<Dim>(&entry.second)) return dim->IsConstant();
     if (const Shape* shape = std::get_if<Shape>(&entry.second)) return IsConstant(*shape);
     return true;
   });
+}
+
+bool IsConstantProgram(const LoopProgram& program) {
+  const auto is_constant = [](const Access& access) {
+    return std::all_of(access.index.begin(), access.index.end(), [](const auto& e) { return e.offset.IsConstant(); });
+  };
+  return IsConstant(program.sizes) && std::all_of(program.accesses.begin(), program.accesses.end(), is_constant);
+}
+
+// True if the node says nothing in terms of symbols, which have no values when a model is loaded.
+bool IsFreeOfSymbols(const Node& node) {
+  if (!node.IsStep()) return AreConstant(node.attributes);
+  const StepText step = TakeApart(*node.body);
+  return AreConstant(step.parameters) && std::all_of(step.programs.begin(), step.programs.end(), [](const auto& named) {
+           return IsConstantProgram(*named.second);
+         });
 }
 
 int64_t BytesOf(const Value& value) {
@@ -69,7 +86,7 @@ class Folder {
   }
 
   bool IsFoldable(const Node& node) const {
-    if (!IsPure(node) || !HasConstantAttributes(node)) return false;
+    if (!IsPure(node) || !IsFreeOfSymbols(node)) return false;
     int64_t from = 0;
     for (const Value* input : node.inputs) {
       if (!IsKnown(input)) return false;

@@ -85,6 +85,25 @@ TEST(FoldConstantsTest, LeavesResultsThatWouldSwellTheModel) {
   EXPECT_EQ(evaluator.asked, "");
 }
 
+TEST(FoldConstantsTest, LeavesWhatDependsOnSymbols) {
+  Evaluator evaluator;
+  RunPass("fold_constants", R"(graph g {
+  symbol s0 [1, 8]
+  constant %w: float32 [4] = {1, 2, 3, 4}
+  %a: int64 [] = step.map(extents=[]) program {
+    %0 = size(s0): int64
+    return %0
+  }
+  %b: float32 [] = step.reduce(%w, extents=[s0], reduced=1) program {
+    %0 = in0[i0]: float32
+    return %0
+  }
+  return %a, %b
+})",
+          evaluator.context);
+  EXPECT_EQ(evaluator.asked, "");
+}
+
 TEST(FoldConstantsTest, DoesNothingWithoutAnEvaluator) {
   EXPECT_NE(RunPass("fold_constants", kText).find("exp"), std::string::npos);
 }

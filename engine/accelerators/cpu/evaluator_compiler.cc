@@ -204,6 +204,8 @@ class EvaluatorCompiler {
                             (op == LoopOp::kIndex && NestPosition(program_.body[i].source) < 0);
       if (constant) {
         levels_[i] = Level::kConstant;
+      } else if (in_.nest->empty()) {
+        levels_[i] = Level::kTile;  // one element: there is nothing to hoist out of
       } else if (depends_[i] == 0) {
         levels_[i] = Level::kOnce;
       } else if (in_.whole_columns && (depends_[i] & ~column) == 0) {

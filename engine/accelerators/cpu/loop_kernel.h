@@ -377,6 +377,7 @@ struct WideSin {
   static VD Do(VD x) {
     const VL huge = Abs(x) >= 1048576.0;
     VD y = SinD(huge ? VD{} : x, kQuarter);
+    if (!AnyLane(huge)) return y;
     for (int i = 0; i < kLanes<double>; ++i) {
       if (huge[i]) y[i] = kQuarter ? __builtin_cos(x[i]) : __builtin_sin(x[i]);
     }
@@ -515,24 +516,51 @@ void TransposeEdge(T* d, int64_t d_stride, const T* s, int64_t s_stride, int64_t
   }
 }
 
-// In blocks of 8 source rows, so that a line read is used up while it is in L1.
+// One side is dense and kN wide, pixels of three or four channels say: constant strides make vectors of these loops.
+template <class T, int kN>
+void InterleaveColumns(T* __restrict d, const T* __restrict s, int64_t s_stride, int64_t rows) {
+  const T* __restrict planes[kN];
+  for (int c = 0; c < kN; ++c) planes[c] = s + c * s_stride;
+  for (int64_t r = 0; r < rows; ++r) {
+#pragma GCC unroll 4
+    for (int c = 0; c < kN; ++c) d[r * kN + c] = planes[c][r];
+  }
+}
+template <class T, int kN>
+void SplitColumns(T* __restrict d, int64_t d_stride, const T* __restrict s, int64_t columns) {
+  for (int64_t c = 0; c < columns; ++c) {
+#pragma GCC unroll 4
+    for (int r = 0; r < kN; ++r) d[r * d_stride + c] = s[c * kN + r];
+  }
+}
+
+// In blocks of 64 rows: what is read and written of a block stays in L1 until its lines are complete.
 template <class T>
 void Transpose(void* d, int64_t d_stride, const void* s, int64_t s_stride, int64_t rows, int64_t columns) {
   T* out = static_cast<T*>(d);
   const T* in = static_cast<const T*>(s);
-  int64_t c = 0;
-  for (; c + 8 <= columns; c += 8) {
-    int64_t r = 0;
-    for (; r + 8 <= rows; r += 8) {
-      if constexpr (sizeof(T) == 4) {
-        TransposeBlock(out + r * d_stride + c, d_stride, in + c * s_stride + r, s_stride);
-      } else {
-        TransposeEdge(out + r * d_stride + c, d_stride, in + c * s_stride + r, s_stride, 8, 8);
+  if (columns == 3 && d_stride == 3) return InterleaveColumns<T, 3>(out, in, s_stride, rows);
+  if (columns == 4 && d_stride == 4) return InterleaveColumns<T, 4>(out, in, s_stride, rows);
+  if (rows == 3 && s_stride == 3) return SplitColumns<T, 3>(out, d_stride, in, columns);
+  if (rows == 4 && s_stride == 4) return SplitColumns<T, 4>(out, d_stride, in, columns);
+  for (int64_t first = 0; first < rows; first += 64) {
+    const int64_t last = first + 64 < rows ? first + 64 : rows;
+    int64_t c = 0;
+    for (; c + 8 <= columns; c += 8) {
+      int64_t r = first;
+      for (; r + 8 <= last; r += 8) {
+        if constexpr (sizeof(T) == 4) {
+          TransposeBlock(out + r * d_stride + c, d_stride, in + c * s_stride + r, s_stride);
+        } else {
+          TransposeEdge(out + r * d_stride + c, d_stride, in + c * s_stride + r, s_stride, 8, 8);
+        }
       }
+      if (r < last) TransposeEdge(out + r * d_stride + c, d_stride, in + c * s_stride + r, s_stride, last - r, 8);
     }
-    if (r < rows) TransposeEdge(out + r * d_stride + c, d_stride, in + c * s_stride + r, s_stride, rows - r, 8);
+    if (c < columns) {
+      TransposeEdge(out + first * d_stride + c, d_stride, in + c * s_stride + first, s_stride, last - first, columns - c);
+    }
   }
-  if (c < columns) TransposeEdge(out + c, d_stride, in + c * s_stride, s_stride, rows, columns - c);
 }
 
 // --- Reductions ---------------------------------------------------------------------------------------------------------

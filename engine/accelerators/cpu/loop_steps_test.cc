@@ -292,6 +292,33 @@ TEST(LoopSteps, CopiesOfEverySizeAndLayout) {
   }
 }
 
+// Pixels of few channels: shapes that the random ones rarely meet.
+TEST(LoopSteps, PlanesAndPixelsTurnIntoEachOther) {
+  Random random(3);
+  for (const DType dtype : {DType::kUInt8, DType::kFloat16, DType::kFloat32, DType::kFloat64}) {
+    for (const int64_t channels : {1, 2, 3, 4, 5, 8, 19}) {
+      for (const int64_t pixels : {1, 7, 65, 203}) {
+        const Dims extents = {2, pixels, channels};
+        const Dims planes = {channels * pixels, 1, pixels};
+        for (const bool to_planes : {false, true}) {
+          TestTensor input(dtype, extents, to_planes ? ContiguousStrides(extents) : planes);
+          input.FillRandom(random);
+          TestTensor expected(dtype, extents, to_planes ? planes : ContiguousStrides(extents));
+          TestTensor actual(dtype, extents, expected.view().strides);
+          const TensorView inputs[] = {input.view()}, expected_view[] = {expected.view()}, actual_view[] = {actual.view()};
+          const MapStep step = CopyStep(extents, dtype);
+          ASSERT_TRUE(RunReference(step, {inputs, expected_view, {}}));
+          for (const IsaLevel level : SupportedIsaLevels()) {
+            actual.FillByte(0x5a);
+            ASSERT_TRUE(LaunchStep(step, {inputs, actual_view, {}}, KernelsAt(level)).ok());
+            ASSERT_TRUE(actual.SameBytes(expected)) << Name(dtype) << " " << channels << " x " << pixels << " at " << Name(level);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(LoopSteps, SixteenBitFloatsRoundAfterEveryInstruction) {
   for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
     Random random(11);

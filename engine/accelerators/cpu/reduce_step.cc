@@ -9,6 +9,7 @@
 
 #include "engine/accelerators/cpu/cpu_kernel.h"
 #include "engine/accelerators/cpu/loop_support.h"
+#include "engine/accelerators/cpu/reduced_window.h"
 #include "engine/accelerators/cpu/tile_evaluator.h"
 
 namespace tondar::cpu {
@@ -21,7 +22,8 @@ constexpr int kFlushEvery = 32;
 constexpr int64_t kHorizontalOutputs = 256;
 
 bool IsArg(ReduceOp op) { return op == ReduceOp::kArgMax || op == ReduceOp::kArgMin; }
-bool IsSummed(ReduceOp op, Lane lane) { return op == ReduceOp::kSum && lane >= kF32; }
+bool IsFloatLane(Lane lane) { return lane == kF32 || lane == kF64; }
+bool IsSummed(ReduceOp op, Lane lane) { return op == ReduceOp::kSum && IsFloatLane(lane); }
 
 struct ReduceCall {
   ReduceOp op = ReduceOp::kSum;
@@ -32,14 +34,16 @@ struct ReduceCall {
   bool horizontal = false;
   Lane lane = kF32;              // of the values
   Lane accumulator_lane = kF32;  // of what finish reads
-  TileFunction round = nullptr;  // for accumulators of 16-bit float dtype
+  std::optional<ReducedWindow> window;  // vertical: in place of `body`
+  alignas(8) std::byte fill[8] = {};    // what the window gives outside its operand
+  TileFunction round = nullptr;         // for accumulators of 16-bit float dtype
   int64_t reduced_count = 1;     // elements per output
   int64_t chunk = 1;             // outputs per tile, along the last outer dim
   int64_t chunks = 1, tiles = 1;
   int64_t span = 1;  // horizontal: elements per body tile
   bool parallel = false;
   // Offsets in a member's scratch.
-  size_t finish_offset = 0, accumulators_offset = 0, partial_offset = 0, index_offset = 0, rounded_offset = 0;
+  size_t finish_offset = 0, accumulators_offset = 0, partial_offset = 0, index_offset = 0, rounded_offset = 0, fill_offset = 0;
   alignas(8) std::byte neutral[8] = {};
 };
 
@@ -76,6 +80,13 @@ void WriteNeutral(ReduceOp op, Lane lane, std::byte* to) {
     case kF32: return extreme(float{});
     case kF64: return extreme(double{});
   }
+}
+
+// A number in the lane's form.
+void WriteScalar(double value, Lane lane, std::byte* to) {
+  const float narrow = static_cast<float>(value);
+  const auto integer = IsFloatLane(lane) ? int64_t{0} : static_cast<int64_t>(value);
+  std::memcpy(to, lane == kF64 ? static_cast<const void*>(&value) : (lane == kF32 ? static_cast<const void*>(&narrow) : &integer), LaneBytes(lane));
 }
 
 ReduceState InitialState(const ReduceCall& call) {
@@ -115,6 +126,7 @@ struct ReduceWorker {
   std::byte* partial;  // two more levels of vertical sums
   int64_t* index;      // vertical arg reductions
   std::byte* rounded;
+  std::byte* fill;  // a tile of the window's fill value
 };
 
 // One output: all its reduced elements, in spans of the innermost dim.
@@ -136,11 +148,37 @@ void ReduceHorizontally(const ReduceCall& call, ReduceWorker& worker, PerDim& in
   WriteState(call, state, worker.accumulators, output);
 }
 
-void FillTile(const ReduceCall& call, std::byte* tile, int64_t n) {
+void FillTile(const ReduceCall& call, const std::byte* value, std::byte* tile, int64_t n) {
   const size_t size = LaneBytes(call.lane);
   const int log2 = size == 1 ? 0 : (size == 2 ? 1 : (size == 4 ? 2 : 3));
-  call.table->gather[log2](tile, call.neutral, 0, n);
+  call.table->gather[log2](tile, value, 0, n);
 }
+
+// Gives the values of the reduced positions one after the other.
+class VerticalValues {
+ public:
+  VerticalValues(const ReduceCall& call, ReduceWorker& worker, PerDim& index, int64_t n)
+      : call_(call), worker_(worker), index_(index), n_(static_cast<int>(n)) {
+    if (call.window) place_ = call.window->At(index.data());
+  }
+  const void* Next() {
+    if (call_.window) {
+      const std::byte* address = call_.window->Address(place_, position_++);
+      return address == nullptr ? worker_.fill : address;
+    }
+    call_.body.RunTile(worker_.body, index_.data(), 1, n_, true);
+    Odometer::Next(call_.nest, call_.outer, call_.nest.size(), index_.data());
+    return call_.body.ResultOf(worker_.body, 0);
+  }
+
+ private:
+  const ReduceCall& call_;
+  ReduceWorker& worker_;
+  PerDim& index_;
+  int n_;
+  ReducedWindow::Place place_;
+  int64_t position_ = 0;
+};
 
 // `n` outputs at once: every reduced position adds one tile.
 void ReduceVertically(const ReduceCall& call, ReduceWorker& worker, PerDim& index, int64_t n) {
@@ -149,16 +187,16 @@ void ReduceVertically(const ReduceCall& call, ReduceWorker& worker, PerDim& inde
   std::byte* const levels[3] = {worker.accumulators, worker.partial, worker.partial + tile_bytes};
   const bool arg = IsArg(call.op), summed = IsSummed(call.op, call.lane);
   const AccumulateFunction accumulate = call.table->accumulate[op][call.lane];
-  FillTile(call, levels[0], n);
+  FillTile(call, call.neutral, levels[0], n);
   if (summed) {
-    FillTile(call, levels[1], n);
-    FillTile(call, levels[2], n);
+    FillTile(call, call.neutral, levels[1], n);
+    FillTile(call, call.neutral, levels[2], n);
   }
   std::fill_n(worker.index, arg ? n : 0, -1);
   int64_t pending[2] = {};
+  VerticalValues next(call, worker, index, n);
   for (int64_t position = 0; position < call.reduced_count; ++position) {
-    call.body.RunTile(worker.body, index.data(), 1, static_cast<int>(n), true);
-    const void* values = call.body.ResultOf(worker.body, 0);
+    const void* values = next.Next();
     if (arg) {
       call.table->arg_accumulate[call.op == ReduceOp::kArgMin][call.lane](levels[0], worker.index, values, position, n);
     } else {
@@ -166,10 +204,9 @@ void ReduceVertically(const ReduceCall& call, ReduceWorker& worker, PerDim& inde
     }
     for (int level = 0; summed && level < 2 && ++pending[level] == kFlushEvery; ++level) {
       accumulate(levels[level + 1], levels[level], n);
-      FillTile(call, levels[level], n);
+      FillTile(call, call.neutral, levels[level], n);
       pending[level] = 0;
     }
-    Odometer::Next(call.nest, call.outer, call.nest.size(), index.data());
   }
   if (summed) {
     accumulate(levels[1], levels[2], n);
@@ -220,6 +257,8 @@ void RunReduce(const void* arguments, RunContext& context) {
     worker.partial = scratch + call.partial_offset;
     worker.index = reinterpret_cast<int64_t*>(scratch + call.index_offset);
     worker.rounded = scratch + call.rounded_offset;
+    worker.fill = scratch + call.fill_offset;
+    if (call.window) FillTile(call, call.fill, worker.fill, call.chunk);
     if (call.reduced_count > 0) call.body.RunOnce(worker.body);
     call.finish.RunOnce(worker.finish);
     PerDim index{};
@@ -342,6 +381,9 @@ class ReduceKernel final : public CpuKernel {
     TONDAR_ASSIGN_OR_RETURN(call.body, TileEvaluator::Compile(inputs, kernels_));
     if (call.horizontal && call.body.IsPlainLoad()) call.span = std::clamp<int64_t>(length, 1, 1 << 30);
 
+    if (!call.horizontal && call.reduced_count > 0) call.window = ReducedWindow::Make(step_.program, body, call.nest, call.outer);
+    if (call.window) WriteScalar(call.window->fill(), call.lane, call.fill);
+
     inputs.program = &step_.finish;
     inputs.accesses = finish;
     inputs.outputs = {&output, 1};
@@ -378,6 +420,7 @@ class ReduceKernel final : public CpuKernel {
     call.partial_offset = add(2 * tile);
     call.index_offset = add(tile);
     call.rounded_offset = add(tile);
+    call.fill_offset = add(tile);
     return bytes;
   }
 

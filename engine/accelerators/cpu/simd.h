@@ -95,6 +95,29 @@ inline VD Fma(VD a, VD b, VD c) {
 #endif
 }
 
+// The smaller one; NaN if x is. One instruction where g++ makes a comparison and a blend of the conditional.
+inline VF MinOf(VF x, float limit) {
+#if defined(__AVX512F__)
+  return (VF)_mm512_maskz_min_ps(0xffff, (__m512)Splat(limit), (__m512)x);
+#elif defined(__AVX2__)
+  return (VF)_mm256_min_ps((__m256)Splat(limit), (__m256)x);
+#else
+  return limit < x ? Splat(limit) : x;
+#endif
+}
+// Whether a comparison holds in some lane.
+inline bool AnyLane(VL mask) {
+#if defined(__AVX512F__)
+  return _mm512_movepi64_mask((__m512i)mask) != 0;
+#elif defined(__AVX2__)
+  return _mm256_movemask_pd((__m256d)mask) != 0;
+#else
+  int64_t any = 0;
+  for (int i = 0; i < kLanes<int64_t>; ++i) any |= mask[i];
+  return any != 0;
+#endif
+}
+
 inline VF Abs(VF x) { return (VF)((VI)x & 0x7fffffff); }
 inline VD Abs(VD x) { return (VD)((VL)x & 0x7fffffffffffffffll); }
 // Magnitude of the first, sign of the second.

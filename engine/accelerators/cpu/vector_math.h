@@ -29,26 +29,31 @@ inline VF ScaleByPower(VF x, VF n) {
 #endif
 }
 
-// e^x: n = round(x / ln 2), e^x = 2^n e^r. ln 2 in two parts, the first with 9 bits so that n * part is exact. Within 1 ulp.
-inline VF Exp(VF x) {
+// e^x for -125 <= x <= 125, or NaN: n = round(x / ln 2), e^x = 2^n e^r. ln 2 in two parts, the first with 9 bits so that
+// n * part is exact. Within 1 ulp.
+inline VF ExpInRange(VF x) {
   constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   constexpr float kQ[] = {1.394214910e-03f, 8.363776149e-03f, 4.166636360e-02f, 1.666657336e-01f, 5.000000029e-01f};
-  const VF clamped = x > 90.0f ? Splat(90.0f) : (x < -105.0f ? Splat(-105.0f) : x);
-  const VF n = Fma(clamped, Splat(1.44269504f), Splat(kMagic)) - kMagic;
-  VF r = Fma(n, Splat(-0.693359375f), clamped);
+  const VF n = Fma(x, Splat(1.44269504f), Splat(kMagic)) - kMagic;
+  VF r = Fma(n, Splat(-0.693359375f), x);
   r = Fma(n, Splat(2.12194440e-4f), r);
   const VF p = Fma(Horner(r, kQ), r * r, r) + 1.0f;
-  // NaN has no integer part to convert; its n is replaced.
-  return ScaleByPower(p, x == x ? n : VF{});
+#if defined(__AVX512F__)
+  return ScaleByPower(p, n);
+#else
+  return ScaleByPower(p, x == x ? n : VF{});  // NaN has no integer part to convert
+#endif
 }
+// Beyond [-105, 90] the result is 0 or infinite in f32.
+inline VF Exp(VF x) { return ExpInRange(MinOf(x < -105.0f ? Splat(-105.0f) : x, 90.0f)); }
 
 // By e^-|x|, which cannot overflow: far negative x give subnormals instead of zero.
 inline VF Sigmoid(VF x) {
-  const VF e = Exp(-Abs(x));
+  const VF e = ExpInRange(-MinOf(Abs(x), 105.0f));
   return (x < 0.0f ? e : Splat(1.0f)) / (1.0f + e);
 }
 inline VF Silu(VF x) {
-  const VF e = Exp(-Abs(x));
+  const VF e = ExpInRange(-MinOf(Abs(x), 105.0f));
   return (x < 0.0f ? x * e : x) / (1.0f + e);
 }
 
@@ -57,7 +62,7 @@ inline VF Tanh(VF x) {
   constexpr float kP[] = {-6.113175419e-03f, 2.101006894e-02f, -5.385406675e-02f, 1.333279452e-01f, -3.333332925e-01f};
   const VF t = Abs(x), s = x * x;
   const VF small = Fma(Horner(s, kP) * s, x, x);
-  const VF large = CopySign(1.0f - 2.0f / (Exp(t + t) + 1.0f), x);
+  const VF large = CopySign(1.0f - 2.0f / (ExpInRange(MinOf(t + t, 40.0f)) + 1.0f), x);
   return t < 0.625f ? small : large;
 }
 
@@ -69,14 +74,18 @@ inline VF Erf(VF x) {
                           1.061876769e-01f, 6.351814605e-01f,  1.128640973e+00f};
   const VF t = Abs(x), s = x * x;
   const VF small = Fma(Horner(s, kP), x, x);
-  const VF u = t > 4.0f ? Splat(4.0f) : t;  // keeps NaN
-  const VF large = CopySign(1.0f - Exp(-u * Horner(u, kQ)), x);
+  const VF u = MinOf(t, 4.0f);
+  const VF large = CopySign(1.0f - ExpInRange(-u * Horner(u, kQ)), x);
   return t < 0.92f ? small : (t == t ? large : x);
 }
 
+// 1 - exp(-t Q(t)) everywhere: erf is added to 1, so that absolute accuracy (2e-9, then f32 rounding) is all that counts.
 inline VF Gelu(VF x) {
-  const VF half = 0.5f * x;
-  return Fma(half, Erf(x * 0.70710678f), half);
+  constexpr float kQ[] = {-8.043990717e-06f, 1.060281582e-04f,  -5.879561508e-04f, 1.576770455e-03f, -5.879244683e-05f,
+                          -1.921713653e-02f, 1.027992085e-01f, 6.366161073e-01f,  1.128379332e+00f};
+  const VF half = 0.5f * x, z = x * 0.70710678f, t = MinOf(Abs(z), 4.0f);
+  const VF erf = CopySign(1.0f - ExpInRange(-t * Horner(t, kQ)), z);
+  return Fma(half, erf, half);
 }
 inline VF GeluTanh(VF x) {
   const VF inner = 0.79788456f * Fma(x * x * 0.044715f, x, x), half = 0.5f * x;

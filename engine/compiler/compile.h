@@ -3,15 +3,11 @@
 #define TONDAR_ENGINE_COMPILER_COMPILE_H_
 
 #include "engine/base/status.h"
+#include "engine/compiler/compile_options.h"
 #include "engine/ir/graph.h"
 #include "engine/plan/compiled_graph.h"
 
 namespace tondar {
-
-// What the target device likes, without naming it.
-struct CompileOptions {
-  bool channels_last_convolutions = true;  // conv inputs and outputs lie as [N, spatial..., C]
-};
 
 // `graph` holds primitives only (see passes/pipeline.h). Views become strides; reshapes that strides cannot express
 // become copies; each value's memory order is chosen here. Internal: something else is left in the graph.

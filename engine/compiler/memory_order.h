@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/compiler/compile.h"
+#include "engine/compiler/compile_options.h"
 #include "engine/ir/graph.h"
 
 namespace tondar {

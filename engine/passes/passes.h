@@ -2,7 +2,7 @@
 #ifndef TONDAR_ENGINE_PASSES_PASSES_H_
 #define TONDAR_ENGINE_PASSES_PASSES_H_
 
-#include "engine/passes/pipeline.h"
+#include "engine/passes/pass_context.h"
 
 namespace tondar {
 

@@ -36,7 +36,7 @@ struct BoundAttention {
   Rows q, k, v, mask;
   int64_t batches, queries, keys, depth, values;
   int64_t tiles;  // of query rows, per batch
-  bool direct;
+  int64_t direct_stride;  // of the output's rows, in bytes; 0: rows go through `store`
   size_t addresses_at, q_at, k_at, v_at, scores_at, mask_at, out_at, store_at;
   bool parallel;
 };
@@ -180,12 +180,12 @@ class AttentionMember {
   void Store(Share rows, const float* factors) {
     float* sums = reinterpret_cast<float*>(scratch_ + bound_.out_at);
     const int64_t stride = bound_.value_layout.padded_columns(), first = batch_ * bound_.queries + rows.begin;
-    for (int64_t i = 0; i < rows.size(); ++i) {
-      float* row = sums + i * stride;
-      float* out = bound_.direct ? reinterpret_cast<float*>(bound_.store.OutputAddress(first + i, 0)) : row;
-      bound_.table->scale(row, factors[i], bound_.values, out);
-    }
-    if (bound_.direct) return;
+    const bool direct = bound_.direct_stride != 0;
+    std::byte* out = direct ? bound_.store.OutputAddress(first, 0) : reinterpret_cast<std::byte*>(sums);
+    const int64_t out_stride = direct ? bound_.direct_stride : stride * f_.sum_bytes;
+    for (int64_t i = 0; i < rows.size(); ++i)
+      bound_.table->scale(sums + i * stride, factors[i], bound_.values, reinterpret_cast<float*>(out + i * out_stride));
+    if (direct) return;
     AccumulatorTile tile;
     tile.accumulators = sums;
     tile.accumulator_stride = stride;
@@ -284,14 +284,16 @@ Result<BoundCall> AttentionKernel::Bind(const KernelArguments& arguments) const 
   bound->batches = bound->q.batches.count();
   bound->q.in_place = RowInPlace(f, q.dtype, bound->q.column_stride, bound->depth);
   bound->k.in_place = RowInPlace(f, k.dtype, bound->k.column_stride, bound->depth);
-  // A row stride of 0 would read as "packed".
+  // Values spread over many pages are worth copying for more than a tile or two. (A row stride of 0 would read as "packed".)
+  const bool compact = bound->v.row_stride == bound->values || bound->tiles <= 2;
   bound->v.in_place = RowInPlace(f, v.dtype, bound->v.column_stride, 2) && bound->values % f.lanes == 0 &&
-                      bound->v.row_stride != 0;
+                      bound->v.row_stride != 0 && compact;
   bound->mask.in_place = step_.has_mask && RowInPlace(f, bound->mask.dtype, bound->mask.column_stride, bound->keys);
   TONDAR_ASSIGN_OR_RETURN(
       bound->store, TileProgram::Bind(LoopProgram(), DType::kFloat32, arguments, TileDims::LastIsColumn(static_cast<int>(rank)),
                                       static_cast<int>(bound->values), kernels_));
-  bound->direct = bound->store.IsPlainStore();
+  const int64_t out_stride = bound->queries == 1 ? bound->values : out.strides[rank - 2];
+  bound->direct_stride = bound->store.IsPlainStore() ? out_stride * f.sum_bytes : 0;
   // Both products at 32 multiplications a nanosecond, and half a nanosecond for e^x.
   const double per_score = static_cast<double>(bound->depth + bound->values) / 32 + 0.5;
   bound->parallel = static_cast<double>(bound->batches) * static_cast<double>(bound->queries) *

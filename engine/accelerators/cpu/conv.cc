@@ -1,7 +1,7 @@
 // ConvStep: implicit matrix products over channels-last pixels. Rows are output pixels, columns output channels, and a
 // row's inputs are reached through one address per kernel tap, so that nothing is unfolded in memory. Three ways:
 //   pixels     each tap's channels lie next to each other, in the input or in a channels-last copy of it
-//   gather     few input channels: a row's taps and channels are copied side by side first
+//   lines      few input channels: each kernel line is one tap, where it lies in the input
 //   depthwise  one input channel per output channel: vectors run over channels
 #include <cstring>
 
@@ -19,10 +19,10 @@ constexpr int64_t kChunkBytes = 512 * 1024;   // inputs of the rows that one pas
 constexpr int64_t kAddressBytes = 64 * 1024;  // addresses of those rows
 constexpr int64_t kSumsBytes = 16 * 1024;     // sums that wait for the epilogue: a third of L1
 constexpr int64_t kGroupBytes = 256 * 1024;   // weights that one row tile walks
-constexpr int64_t kGatherChannels = 4;        // below this many input channels a product per tap is too short
+constexpr int64_t kLineChannels = 4;          // up to this many input channels a product per tap is too short
 constexpr int64_t kDepthwiseColumns = 512;
 
-enum class ConvMethod { kPixels, kGather, kDepthwise };
+enum class ConvMethod { kPixels, kLines, kDepthwise };
 
 // The weights of all groups as the method reads them; the same for every launch.
 struct WeightLayout {
@@ -32,17 +32,12 @@ struct WeightLayout {
   int64_t group_bytes;
 };
 
-// How a gathered row is ordered.
-struct GatherOrder {
-  bool channels_last;  // [tap][channel], copied by lines of whole pixels; else [channel][tap]
-};
-
 struct BoundConv {
   const GemmFunctions* functions;
   DepthwiseFunction depthwise;
   ConvGeometry geometry;
   WeightLayout layout;
-  GatherOrder gather;
+  LineOrder lines;
   TileProgram epilogue;
   const std::byte* x;
   DType x_dtype;
@@ -66,17 +61,18 @@ struct BoundConv {
 ConvMethod ChooseMethod(const GemmFunctions& functions, const ConvGeometry& g, DType x_dtype) {
   const bool plain_f32 = x_dtype == DType::kFloat32 && functions.input_bytes == 4;
   if (g.IsDepthwise() && functions.input_bytes == 4) return ConvMethod::kDepthwise;
-  if (plain_f32 && !g.transposed && g.groups == 1 && g.in_channels <= kGatherChannels && g.taps() > 1)
-    return ConvMethod::kGather;
+  if (plain_f32 && !g.transposed && g.groups == 1 && g.in_channels <= kLineChannels && g.taps() > 1)
+    return ConvMethod::kLines;
   return ConvMethod::kPixels;
 }
 
-WeightLayout LayOutWeights(const GemmFunctions& functions, const ConvGeometry& g, ConvMethod method) {
+WeightLayout LayOutWeights(const GemmFunctions& functions, const ConvGeometry& g, ConvMethod method,
+                           const LineOrder& lines) {
   WeightLayout layout;
   layout.method = method;
   layout.panels = PanelLayout(functions, method == ConvMethod::kDepthwise ? g.groups : g.out_channels);
-  layout.taps = method == ConvMethod::kGather ? 1 : g.taps();
-  layout.depth = method == ConvMethod::kGather ? g.taps() * g.in_channels : g.in_channels;
+  layout.taps = method == ConvMethod::kLines ? lines.LineTaps(g) : g.taps();
+  layout.depth = method == ConvMethod::kLines ? lines.LineLength(g) : g.in_channels;
   layout.steps = StepsOf(functions, layout.depth);
   layout.group_bytes = layout.panels.padded_columns() * layout.taps * layout.steps * functions.column_bytes;
   return layout;
@@ -181,51 +177,6 @@ void CopyPixels(const BoundConv& bound, int64_t first, int64_t last, std::byte* 
   });
 }
 
-// Copies `length` positions that begin at `begin` of a line of `extent`, `step` apart; zeros where there are none.
-void GatherLine(const float* line, int64_t extent, int64_t begin, int64_t dilation, int64_t length, int64_t step,
-                int64_t width, float* out) {
-  for (int64_t i = 0; i < length; ++i, out += width) {
-    const int64_t at = begin + i * dilation;
-    if (at < 0 || at >= extent) {
-      for (int64_t c = 0; c < width; ++c) out[c] = 0;
-    } else {
-      for (int64_t c = 0; c < width; ++c) out[c] = line[at * step + c];
-    }
-  }
-}
-
-// Copies the inputs of output pixel `pixel` side by side: [channel][d][h][w], or [d][h][w][channel].
-void GatherRow(const BoundConv& bound, const OutputPixels& pixel, float* out) {
-  const ConvGeometry& g = bound.geometry;
-  const PixelStrides& s = bound.x_strides;
-  const float* image = reinterpret_cast<const float*>(bound.x) + pixel.image() * s.image;
-  const int64_t lines = bound.gather.channels_last ? 1 : g.in_channels;
-  const int64_t width = bound.gather.channels_last ? g.in_channels : 1;
-  const int64_t begin = pixel.at(2) * g.stride[2] - g.padding[2];
-  const bool inside = begin >= 0 && begin + (g.kernel[2] - 1) * g.dilation[2] < g.in[2];
-  const bool whole = inside && g.dilation[2] == 1 && s.spatial[2] == width;
-  const int64_t length = g.kernel[2] * width;
-  for (int64_t c = 0; c < lines; ++c) {
-    for (int64_t kd = 0; kd < g.kernel[0]; ++kd) {
-      const int64_t d = g.Meet(0, pixel.at(0), kd);
-      for (int64_t kh = 0; kh < g.kernel[1]; ++kh, out += length) {
-        const int64_t h = g.Meet(1, pixel.at(1), kh);
-        if (d < 0 || h < 0) {
-          for (int64_t i = 0; i < length; ++i) out[i] = 0;
-          continue;
-        }
-        const float* line = image + c * s.channel + d * s.spatial[0] + h * s.spatial[1];
-        if (whole) {
-          const float* from = line + begin * width;
-          for (int64_t i = 0; i < length; ++i) out[i] = from[i];
-        } else {
-          GatherLine(line, g.in[2], begin, g.dilation[2], g.kernel[2], s.spatial[2], width, out);
-        }
-      }
-    }
-  }
-}
-
 // ---- running
 
 // One member's view of the product of one group, for GemmWalk.
@@ -241,11 +192,14 @@ class ConvProblem {
   void SelectGroup(int64_t group) { group_ = group; }
 
   void AddressRows(Share rows, const void** addresses, int64_t tap_stride) {
-    if (bound_.layout.method == ConvMethod::kGather) return GatherRows(rows, addresses);
     const int64_t element = bound_.functions->input_bytes;
-    const std::byte* x = x_ + group_ * bound_.pixel_channels * bound_.copy_strides.channel * element;
-    AddressPixels(bound_.geometry, x, bound_.copy_strides, element, scratch_ + bound_.zeros_at, rows.begin,
-                  rows.size(), addresses, tap_stride);
+    PixelSource source{x_, bound_.copy_strides, element, scratch_ + bound_.zeros_at};
+    if (bound_.layout.method == ConvMethod::kLines) {
+      float* copies = reinterpret_cast<float*>(scratch_ + bound_.rows_at);
+      return AddressLines(bound_.geometry, bound_.lines, source, rows.begin, rows.size(), copies, addresses, tap_stride);
+    }
+    source.x += group_ * bound_.pixel_channels * bound_.copy_strides.channel * element;
+    AddressPixels(bound_.geometry, source, rows.begin, rows.size(), addresses, tap_stride);
   }
 
   ColumnSource Columns(int64_t first, int64_t) {
@@ -286,16 +240,6 @@ class ConvProblem {
   std::byte* sums() { return scratch_ + bound_.sums_at; }
 
  private:
-  void GatherRows(Share rows, const void** addresses) {
-    const int64_t depth = bound_.layout.depth;
-    float* out = reinterpret_cast<float*>(scratch_ + bound_.rows_at);
-    OutputPixels pixel(bound_.geometry, rows.begin);
-    for (int64_t i = 0; i < rows.size(); ++i, pixel.Next(), out += depth) {
-      GatherRow(bound_, pixel, out);
-      addresses[i] = out;
-    }
-  }
-
   void RunDepthwiseChunk(Share chunk, const void** addresses, int64_t channel) {
     DepthwiseTile tile;
     tile.tap_stride = bound_.chunk_rows;
@@ -390,7 +334,7 @@ class ConvKernel final : public CpuKernel {
       : step_(std::get<ConvStep>(step.body)), kernels_(kernels), functions_(functions) {}
 
   // Keeps constant weights; the form they are packed in depends on the input's layout only where channels are few.
-  void Pack(const TensorView& w, DType x_dtype, std::optional<bool> gather_channels_last);
+  void Pack(const TensorView& w, DType x_dtype, std::optional<bool> lines_channels_last);
 
   size_t packed_bytes() const override { return packed_.size_bytes(); }
   bool ReplacesInput(size_t input) const override { return input == 1 && is_packed_; }
@@ -404,7 +348,7 @@ class ConvKernel final : public CpuKernel {
   ConvStep step_;
   const CpuKernels& kernels_;
   const GemmFunctions* functions_;
-  bool is_packed_ = false, gather_channels_last_ = false;
+  bool is_packed_ = false, lines_channels_last_ = false;
   Dims packed_shape_;
   PackedBytes packed_;
 };
@@ -420,16 +364,16 @@ ConvGeometry WeightGeometry(const ConvStep& step, const Dims& w) {
   return g;
 }
 
-void ConvKernel::Pack(const TensorView& w, DType x_dtype, std::optional<bool> gather_channels_last) {
+void ConvKernel::Pack(const TensorView& w, DType x_dtype, std::optional<bool> lines_channels_last) {
   const ConvGeometry g = WeightGeometry(step_, w.shape);
   const ConvMethod method = ChooseMethod(*functions_, g, x_dtype);
-  if (method == ConvMethod::kGather && !gather_channels_last) return;
-  gather_channels_last_ = gather_channels_last.value_or(false);
-  const WeightLayout layout = LayOutWeights(*functions_, g, method);
+  if (method == ConvMethod::kLines && !lines_channels_last) return;
+  lines_channels_last_ = lines_channels_last.value_or(false);
+  const WeightLayout layout = LayOutWeights(*functions_, g, method, {lines_channels_last_});
   packed_ = PackedBytes(static_cast<size_t>(WeightBytes(layout, g)));
   packed_shape_ = w.shape;
   is_packed_ = true;
-  const auto offsets = TapOffsets(g, w.strides, method == ConvMethod::kGather, gather_channels_last_);
+  const auto offsets = TapOffsets(g, w.strides, method == ConvMethod::kLines, lines_channels_last_);
   PackWeights(*functions_, layout, g, w, offsets, packed_.data(), 0, 1);
 }
 
@@ -448,7 +392,7 @@ void ConvKernel::ChooseInput(BoundConv& bound, const DeviceTensor& x) const {
   bound.pixel_channels = bound.layout.steps * functions_->step;
   if (depthwise) bound.pixel_channels = channels;
   bound.copy_strides = bound.x_strides;
-  if (bound.layout.method == ConvMethod::kGather) return;
+  if (bound.layout.method == ConvMethod::kLines) return;
   if (RowInPlace(*functions_, x.dtype, bound.x_strides.channel, channels)) return;
   bound.copy_x = true;
   const int64_t pixel = bound.pixel_channels * (depthwise ? 1 : g.groups);
@@ -460,10 +404,8 @@ void ConvKernel::ChooseInput(BoundConv& bound, const DeviceTensor& x) const {
 void ConvKernel::ChooseBlocking(BoundConv& bound) const {
   const ConvGeometry& g = bound.geometry;
   const int64_t tile_rows = functions_->rows, width = functions_->vectors * functions_->lanes;
-  const bool gather = bound.layout.method == ConvMethod::kGather;
   const int64_t row_bytes =
-      (gather ? bound.layout.depth : bound.pixel_channels * g.stride[0] * g.stride[1] * g.stride[2]) *
-      functions_->input_bytes;
+      bound.pixel_channels * g.stride[0] * g.stride[1] * g.stride[2] * functions_->input_bytes;
   const int64_t by_bytes = kChunkBytes / std::max<int64_t>(row_bytes, 1);
   const int64_t by_addresses = kAddressBytes / (static_cast<int64_t>(sizeof(void*)) * std::max<int64_t>(bound.layout.taps, 1));
   const int64_t rows = std::max(std::min(by_bytes, by_addresses) / tile_rows * tile_rows, tile_rows);
@@ -487,8 +429,9 @@ size_t ConvKernel::LayOutScratch(BoundConv& bound) const {
   bound.addresses_at = scratch.Add(bound.chunk_rows * bound.layout.taps * static_cast<int64_t>(sizeof(void*)));
   bound.sums_at = scratch.Add(depthwise ? kDepthwisePixels * kDepthwiseColumns * 4
                                         : functions_->rows * SumsRowBytes(*functions_, bound.group_panels) + 64);
-  bound.rows_at = scratch.Add(
-      bound.layout.method == ConvMethod::kGather ? bound.chunk_rows * bound.layout.depth * functions_->input_bytes : 0);
+  const bool lines = bound.layout.method == ConvMethod::kLines;
+  bound.rows_at =
+      scratch.Add(lines ? bound.chunk_rows * bound.layout.taps * bound.layout.depth * functions_->input_bytes : 0);
   bound.epilogue_at = scratch.Add(static_cast<int64_t>(bound.epilogue.scratch_bytes()));
   return scratch.bytes();
 }
@@ -512,15 +455,15 @@ Result<BoundCall> ConvKernel::Bind(const KernelArguments& arguments) const {
   const ConvGeometry& g = bound->geometry;
   bound->functions = functions_;
   bound->depthwise = kernels_.depthwise;
-  bound->layout = LayOutWeights(*functions_, g, ChooseMethod(*functions_, g, x.dtype));
   bound->w = is_packed_ ? packed_.data() : nullptr;
   bound->weights = w;
   bound->copy_x = false;
-  bound->gather.channels_last =
-      is_packed_ ? gather_channels_last_ : LinesHoldChannels(StridesOf(x.strides), g.in_channels);
+  bound->lines.channels_last =
+      is_packed_ ? lines_channels_last_ : LinesHoldChannels(StridesOf(x.strides), g.in_channels);
+  bound->layout = LayOutWeights(*functions_, g, ChooseMethod(*functions_, g, x.dtype), bound->lines);
   if (!is_packed_)
     bound->weight_offsets =
-        TapOffsets(g, w.strides, bound->layout.method == ConvMethod::kGather, bound->gather.channels_last);
+        TapOffsets(g, w.strides, bound->layout.method == ConvMethod::kLines, bound->lines.channels_last);
   ChooseInput(*bound, x);
   ChooseBlocking(*bound);
 
@@ -562,9 +505,9 @@ Result<std::unique_ptr<CpuKernel>> MakeConvKernel(const Step& step, std::span<co
   const Operand& x = step.inputs[0];
   TONDAR_ASSIGN_OR_RETURN(const GemmFunctions* functions, ChooseGemm(*kernels.gemm, x.dtype, step.inputs[1].dtype));
   auto kernel = std::make_unique<ConvKernel>(step, kernels, functions);
-  const auto w = ConstantInput(step, constants, 1);
+  const auto w = ConstantInput(constants, 1);
   if (!w) return std::unique_ptr<CpuKernel>(std::move(kernel));
-  // Few channels: the gathered order follows the input's layout, which is known if its inner strides are numbers.
+  // Few channels: the order of a line follows the input's layout, which is known if its inner strides are numbers.
   std::optional<bool> channels_last;
   const size_t rank = x.strides.size();
   const bool channel_known = x.strides[1].IsConstant(), width_known = x.strides[rank - 1].IsConstant();

@@ -1,5 +1,7 @@
 #include "engine/accelerators/cpu/conv_geometry.h"
 
+#include <algorithm>
+
 namespace tondar::cpu {
 namespace {
 
@@ -61,33 +63,132 @@ OutputPixels::OutputPixels(const ConvGeometry& geometry, int64_t first) : geomet
   image_ = first;
 }
 
-void OutputPixels::Next() {
-  for (size_t d = 3; d-- > 0;) {
-    if (++at_[d] < geometry_.out[d]) return;
+void OutputPixels::Skip(int64_t count) {
+  at_[2] += count;
+  for (size_t d = 2; at_[d] == geometry_.out[d]; --d) {
     at_[d] = 0;
+    if (d == 0) {
+      ++image_;
+      return;
+    }
+    ++at_[d - 1];
   }
-  ++image_;
 }
 
-void AddressPixels(const ConvGeometry& geometry, const std::byte* x, const PixelStrides& strides, int64_t element_bytes,
-                   const void* zeros, int64_t first, int64_t count, const void** addresses, int64_t tap_stride) {
-  const Spatial step{strides.spatial[0] * element_bytes, strides.spatial[1] * element_bytes,
-                     strides.spatial[2] * element_bytes};
+namespace {
+
+// Positions [begin, end) of a line of the output, of which [inside, outside) meet input positions inside the input when
+// the kernel covers `reach` input positions from tap `tap` on.
+struct LineRange {
+  int64_t inside, outside;
+};
+LineRange RangeInside(const ConvGeometry& g, int64_t tap, int64_t reach, int64_t begin, int64_t end) {
+  const int64_t shift = g.padding[2] - tap * g.dilation[2], stride = g.stride[2];
+  // stride * w - shift >= 0 and stride * w - shift + reach <= in
+  const int64_t first = shift <= 0 ? 0 : (shift + stride - 1) / stride;
+  const int64_t room = g.in[2] - reach + shift;
+  const int64_t last = room < 0 ? 0 : room / stride + 1;
+  const int64_t inside = std::clamp(first, begin, end);
+  return {inside, std::clamp(last, inside, end)};
+}
+
+// addresses[i] = first + i * step.
+void FillSteps(const std::byte* first, int64_t step, int64_t count, const void** addresses) {
+  for (int64_t i = 0; i < count; ++i) addresses[i] = first + i * step;
+}
+
+// Pixels of one output line, at one tap; `line` is the input line that they meet.
+void AddressTap(const ConvGeometry& g, const std::byte* line, int64_t pixel_bytes, const void* zeros, int64_t tap,
+                int64_t begin, int64_t end, const void** addresses) {
+  if (g.transposed) {
+    for (int64_t w = begin; w < end; ++w) {
+      const int64_t at = g.Meet(2, w, tap);
+      addresses[w - begin] = at < 0 ? zeros : line + at * pixel_bytes;
+    }
+    return;
+  }
+  const LineRange range = RangeInside(g, tap, 1, begin, end);
+  std::fill(addresses, addresses + (range.inside - begin), zeros);
+  const int64_t first = range.inside * g.stride[2] - g.padding[2] + tap * g.dilation[2];
+  FillSteps(line + first * pixel_bytes, g.stride[2] * pixel_bytes, range.outside - range.inside,
+            addresses + (range.inside - begin));
+  std::fill(addresses + (range.outside - begin), addresses + (end - begin), zeros);
+}
+
+// Copies `length` positions of `width` floats that begin at `begin` of a line of `extent`; zeros where there are none.
+void CopyLine(const float* line, int64_t extent, int64_t begin, int64_t dilation, int64_t length, int64_t step,
+              int64_t width, float* out) {
+  for (int64_t i = 0; i < length; ++i, out += width) {
+    const int64_t at = begin + i * dilation;
+    const bool outside = at < 0 || at >= extent;
+    for (int64_t c = 0; c < width; ++c) out[c] = outside ? 0 : line[at * step + c];
+  }
+}
+
+}  // namespace
+
+void AddressPixels(const ConvGeometry& geometry, const PixelSource& source, int64_t first, int64_t count,
+                   const void** addresses, int64_t tap_stride) {
+  const Spatial& kernel = geometry.kernel;
   OutputPixels pixel(geometry, first);
-  for (int64_t i = 0; i < count; ++i, pixel.Next()) {
-    const std::byte* image = x + pixel.image() * strides.image * element_bytes;
+  for (int64_t i = 0; i < count;) {
+    const int64_t run = std::min(count - i, pixel.LeftInLine()), begin = pixel.at(2);
     const void** out = addresses + i;
-    for (int64_t kd = 0; kd < geometry.kernel[0]; ++kd) {
-      const int64_t d = geometry.Meet(0, pixel.at(0), kd);
-      for (int64_t kh = 0; kh < geometry.kernel[1]; ++kh) {
-        const int64_t h = geometry.Meet(1, pixel.at(1), kh);
-        const std::byte* line = image + d * step[0] + h * step[1];
-        for (int64_t kw = 0; kw < geometry.kernel[2]; ++kw, out += tap_stride) {
-          const int64_t w = geometry.Meet(2, pixel.at(2), kw);
-          *out = d < 0 || h < 0 || w < 0 ? zeros : line + w * step[2];
+    for (int64_t outer = 0; outer < kernel[0] * kernel[1]; ++outer) {
+      const int64_t d = geometry.Meet(0, pixel.at(0), outer / kernel[1]);
+      const int64_t h = geometry.Meet(1, pixel.at(1), outer % kernel[1]);
+      const int64_t offset =
+          pixel.image() * source.strides.image + d * source.strides.spatial[0] + h * source.strides.spatial[1];
+      for (int64_t tap = 0; tap < kernel[2]; ++tap, out += tap_stride) {
+        if (d < 0 || h < 0) {
+          std::fill(out, out + run, source.zeros);
+        } else {
+          AddressTap(geometry, source.x + offset * source.element_bytes, source.strides.spatial[2] * source.element_bytes,
+                     source.zeros, tap, begin, begin + run, out);
         }
       }
     }
+    pixel.Skip(run);
+    i += run;
+  }
+}
+
+void AddressLines(const ConvGeometry& geometry, const LineOrder& order, const PixelSource& source, int64_t first,
+                  int64_t count, float* copies, const void** addresses, int64_t tap_stride) {
+  const Spatial& kernel = geometry.kernel;
+  const PixelStrides& s = source.strides;
+  const int64_t width = order.channels_last ? geometry.in_channels : 1, length = order.LineLength(geometry);
+  const int64_t taps = order.LineTaps(geometry), planes = kernel[0] * kernel[1];
+  const bool one_stretch = geometry.dilation[2] == 1 && s.spatial[2] == width;
+  const int64_t step = geometry.stride[2] * s.spatial[2];
+  OutputPixels pixel(geometry, first);
+  for (int64_t i = 0; i < count;) {
+    const int64_t run = std::min(count - i, pixel.LeftInLine()), begin = pixel.at(2), end = begin + run;
+    LineRange range{end, end};
+    if (one_stretch) range = RangeInside(geometry, 0, kernel[2], begin, end);
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      const int64_t d = geometry.Meet(0, pixel.at(0), tap % planes / kernel[1]);
+      const int64_t h = geometry.Meet(1, pixel.at(1), tap % kernel[1]);
+      const void** out = addresses + tap * tap_stride + i;
+      if (d < 0 || h < 0) {
+        std::fill(out, out + run, source.zeros);
+        continue;
+      }
+      const float* line = reinterpret_cast<const float*>(source.x) + pixel.image() * s.image +
+                          tap / planes * s.channel + d * s.spatial[0] + h * s.spatial[1];
+      const auto position = [&](int64_t w) { return w * geometry.stride[2] - geometry.padding[2]; };
+      const auto copy = [&](int64_t w) {
+        float* to = copies + ((i + w - begin) * taps + tap) * length;
+        CopyLine(line, geometry.in[2], position(w), geometry.dilation[2], kernel[2], s.spatial[2], width, to);
+        out[w - begin] = to;
+      };
+      for (int64_t w = begin; w < range.inside; ++w) copy(w);
+      FillSteps(reinterpret_cast<const std::byte*>(line + position(range.inside) * s.spatial[2]), step * 4,
+                range.outside - range.inside, out + (range.inside - begin));
+      for (int64_t w = range.outside; w < end; ++w) copy(w);
+    }
+    pixel.Skip(run);
+    i += run;
   }
 }
 

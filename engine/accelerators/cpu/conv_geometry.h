@@ -58,7 +58,10 @@ PixelStrides StridesOf(const Dims& strides);
 class OutputPixels {
  public:
   OutputPixels(const ConvGeometry& geometry, int64_t first);
-  void Next();
+  // Moves on by `count` pixels, which lie in one line of the output.
+  void Skip(int64_t count);
+  // Pixels from here to the end of the line.
+  int64_t LeftInLine() const { return geometry_.out[2] - at_[2]; }
   int64_t image() const { return image_; }
   int64_t at(size_t d) const { return at_[d]; }
 
@@ -68,9 +71,30 @@ class OutputPixels {
   ConvGeometry::Spatial at_;
 };
 
-// Fills addresses[tap * tap_stride + i] with the pixel of x that output pixel first + i meets at each tap, or `zeros`.
-void AddressPixels(const ConvGeometry& geometry, const std::byte* x, const PixelStrides& strides, int64_t element_bytes,
-                   const void* zeros, int64_t first, int64_t count, const void** addresses, int64_t tap_stride);
+// Where the inputs lie that a product's rows are to reach.
+struct PixelSource {
+  const std::byte* x;
+  PixelStrides strides;
+  int64_t element_bytes;
+  const void* zeros;  // stands for what lies outside the input
+};
+
+// Fills addresses[tap * tap_stride + i] with the pixel of x that output pixel first + i meets at each tap.
+void AddressPixels(const ConvGeometry& geometry, const PixelSource& source, int64_t first, int64_t count,
+                   const void** addresses, int64_t tap_stride);
+
+// The same with whole kernel lines as taps, for f32 inputs of few channels: [channel][depth][height] taps of
+// kernel-width elements or, where the channels lie innermost, [depth][height] taps of kernel-width pixels. Lines that
+// leave the input, or are not one stretch of memory, are copied to `copies`: LineTaps() * LineLength() floats per pixel.
+struct LineOrder {
+  bool channels_last = false;
+  int64_t LineTaps(const ConvGeometry& g) const {
+    return g.kernel[0] * g.kernel[1] * (channels_last ? 1 : g.in_channels);
+  }
+  int64_t LineLength(const ConvGeometry& g) const { return g.kernel[2] * (channels_last ? g.in_channels : 1); }
+};
+void AddressLines(const ConvGeometry& geometry, const LineOrder& order, const PixelSource& source, int64_t first,
+                  int64_t count, float* copies, const void** addresses, int64_t tap_stride);
 
 }  // namespace tondar::cpu
 

@@ -29,7 +29,7 @@ ThreadGrid ChooseGrid(int64_t members, int64_t batches, int64_t row_tiles, int64
   return best;
 }
 
-void RunPanels(const GemmFunctions& functions, const PanelLayout& layout, GemmTile tile, int64_t rows, int64_t first,
+void RunPanels(const GemmFunctions& functions, const PanelLayout& layout, GemmTile& tile, int64_t rows, int64_t first,
                int64_t last, const ColumnSource& source, int64_t origin, std::byte* c) {
   const int64_t origin_vector = layout.FirstVector(origin), first_vector = layout.FirstVector(first);
   const int64_t vector_bytes = static_cast<int64_t>(functions.lanes) * functions.column_bytes;

@@ -73,8 +73,9 @@ struct ColumnSource {
 };
 
 // Computes `rows` rows over panels [first, last), tile by tile. `source` begins at panel `origin`; `c` is where panel
-// `first` goes. tile.rows, tap_stride, taps, depth and c_row_bytes are set.
-void RunPanels(const GemmFunctions& functions, const PanelLayout& layout, GemmTile tile, int64_t rows, int64_t first,
+// `first` goes. tile.rows, tap_stride, taps, depth and c_row_bytes are set; the rest is written here. (No copy is made of
+// the tile: reading back in one piece what was just written field by field waits for all earlier stores to retire.)
+void RunPanels(const GemmFunctions& functions, const PanelLayout& layout, GemmTile& tile, int64_t rows, int64_t first,
                int64_t last, const ColumnSource& source, int64_t origin, std::byte* c);
 
 // What one thread computes: rows x panels of one batch.

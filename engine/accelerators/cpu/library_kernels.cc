@@ -50,18 +50,9 @@ PackedBytes::PackedBytes(size_t size_bytes)
 
 void PackedBytes::Free::operator()(std::byte* p) const { ::operator delete(p, kPackedAlignment); }
 
-std::optional<TensorView> ConstantInput(const Step& step, std::span<const Constant* const> constants, size_t input) {
+std::optional<TensorView> ConstantInput(std::span<const Constant* const> constants, size_t input) {
   if (input >= constants.size() || constants[input] == nullptr) return std::nullopt;
-  const Operand& operand = step.inputs[input];
-  if (!IsConstant(operand.shape) || !IsConstant(operand.strides) || !operand.offset.IsConstant()) return std::nullopt;
-  TensorView view = constants[input]->view;
-  const Dims shape = Evaluate(operand.shape, {}), strides = Evaluate(operand.strides, {});
-  if (shape == view.shape && strides == view.strides) return view;
-  // The operand is a window of the whole constant: a transposed weight, say.
-  view.data += operand.offset.constant() * static_cast<int64_t>(SizeOf(operand.dtype));
-  view.shape = shape;
-  view.strides = strides;
-  return view;
+  return constants[input]->view;
 }
 
 }  // namespace tondar::cpu

@@ -24,8 +24,8 @@ Result<std::unique_ptr<CpuKernel>> MakeNormKernel(const Step&, std::span<const C
 // Fills the tables that these kernels reach vector code by, for kernels.level and kernels.micro_architecture.
 void AddLibraryTables(CpuKernels& kernels);
 
-// The value of input `input` as the step addresses it, if it is a constant.
-std::optional<TensorView> ConstantInput(const Step& step, std::span<const Constant* const> constants, size_t input);
+// The value of input `input` if it is a constant.
+std::optional<TensorView> ConstantInput(std::span<const Constant* const> constants, size_t input);
 
 // Aligned memory for packed weights.
 class PackedBytes {

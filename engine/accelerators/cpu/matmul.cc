@@ -319,7 +319,7 @@ Result<std::unique_ptr<CpuKernel>> MakeMatMulKernel(const Step& step, std::span<
   TONDAR_ASSIGN_OR_RETURN(const GemmFunctions* functions,
                           ChooseGemm(*kernels.gemm, step.inputs[0].dtype, step.inputs[1].dtype));
   auto kernel = std::make_unique<MatMulKernel>(step, kernels, functions);
-  if (const auto b = ConstantInput(step, constants, 1)) kernel->Pack(*b);
+  if (const auto b = ConstantInput(constants, 1)) kernel->Pack(*b);
   return std::unique_ptr<CpuKernel>(std::move(kernel));
 }
 

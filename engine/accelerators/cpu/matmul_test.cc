@@ -125,22 +125,6 @@ TEST(MatMul, AnyStrides) {
   }
 }
 
-// A constant whose operand is a transposed window of the stored weight.
-TEST(MatMul, TransposedWindowOfAConstant) {
-  std::mt19937 random(9);
-  StepTensor a(DType::kFloat32, {5, 12}), w(DType::kFloat32, {12, 12}), out(DType::kFloat32, {5, 12});
-  a.FillRandom(random);
-  w.FillRandom(random);
-  const StepTensor b = w.As({12, 12}, {1, 12});
-  Step step = MakeStep(MatMulStep{}, {a, b}, out);
-  const Constant whole{"w", w.view(), nullptr};
-  const std::vector<const Constant*> constants{nullptr, &whole};
-  const auto view = ConstantInput(step, constants, 1);
-  ASSERT_TRUE(view.has_value());
-  EXPECT_EQ(view->strides, (Dims{1, 12}));
-  EXPECT_EQ(view->data, w.view().data);
-}
-
 TEST(MatMul, BatchesAndBroadcasts) {
   std::mt19937 random(10);
   struct Case {

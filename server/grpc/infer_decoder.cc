@@ -246,6 +246,8 @@ class Decoder {
 
   Status AttachData() {
     if (raw_count_ > 0) {
+      // Touching the field sets an empty message in some clients; that is no data.
+      std::erase_if(typed_, [](const TypedData& typed) { return typed.contents.empty(); });
       if (!typed_.empty()) {
         return InvalidArgument("input '{}' has contents, but the request has raw_input_contents as well; use one of the two",
                                request_.inputs[typed_[0].input].name);

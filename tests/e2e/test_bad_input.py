@@ -225,7 +225,7 @@ def foreign_files(folder):
         z.writestr("model/data/aotinductor/model/abc.wrapper.so", b"\x7fELF")
     (folder / "pickle.pt2").write_bytes(b"\x80\x04\x95" + b"\0" * 50)
     (folder / "openvino.pt2").write_bytes(b'<?xml version="1.0"?>\n<net name="x" version="11"></net>')
-    return {"torchscript": "TorchScript", "pickled": "torch.save", "legacy": "2.9", "inductor": "AOTInductor",
+    return {"torchscript": "TorchScript", "pickled": "checkpoint", "legacy": "2.9", "inductor": "AOTInductor",
             "pickle": "pickle", "openvino": "OpenVINO"}
 
 

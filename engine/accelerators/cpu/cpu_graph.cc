@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <atomic>
 
-#include "engine/accelerators/cpu/cpu_stream.h"
-
 namespace tondar::cpu {
 namespace {
 

@@ -5,14 +5,13 @@
 #include <vector>
 
 #include "engine/accelerators/cpu/cpu_kernel.h"
+#include "engine/accelerators/cpu/cpu_stream.h"
 #include "engine/accelerators/device.h"
 
 namespace tondar::cpu {
 
-class CpuStream;
-
 // One thread at a time. The kernels and memory that it recorded must outlive its replays.
-class CpuGraph final : public CapturedGraph {
+class CpuGraph final : public CapturedGraph, private Recording {
  public:
   CpuGraph() = default;
   ~CpuGraph() override;
@@ -25,12 +24,11 @@ class CpuGraph final : public CapturedGraph {
   PoolId pool() const override { return pool_; }
   size_t size() const override { return entries_.size(); }
 
-  // For the stream that is being captured.
-  void Append(BoundCall call, const char* label);
-  void Invalidate(const Status& status);  // the first failure is kept
-  void StreamGone();
-
  private:
+  void Append(BoundCall call, const char* label) override;
+  void Invalidate(const Status& status) override;
+  void StreamGone() override;
+
   enum class State : uint8_t { kEmpty, kCapturing, kCaptured, kInstantiated };
   struct Entry {
     BoundCall call;

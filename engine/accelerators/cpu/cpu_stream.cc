@@ -3,8 +3,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "engine/accelerators/cpu/cpu_graph.h"
-
 namespace tondar::cpu {
 namespace {
 

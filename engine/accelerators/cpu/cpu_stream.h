@@ -5,11 +5,10 @@
 #include <memory>
 
 #include "engine/accelerators/cpu/cpu_kernel.h"
+#include "engine/accelerators/cpu/recording.h"
 #include "engine/accelerators/device.h"
 
 namespace tondar::cpu {
-
-class CpuGraph;
 
 class CpuEvent final : public Event {
  public:
@@ -38,7 +37,7 @@ class CpuStream final : public Stream {
   // on a stream that has not seen the graph's needs yet.
   void ReserveScratch(size_t bytes_per_member);
   RunContext& context() { return context_; }
-  void set_recording(CpuGraph* graph) { recording_ = graph; }
+  void set_recording(Recording* recording) { recording_ = recording; }
 
  private:
   Status RunOrRecord(BoundCall call, const char* label);
@@ -50,7 +49,7 @@ class CpuStream final : public Stream {
   StepError error_;
   std::unique_ptr<std::byte, FreeScratch> scratch_;
   RunContext context_;
-  CpuGraph* recording_ = nullptr;
+  Recording* recording_ = nullptr;
 };
 
 }  // namespace tondar::cpu

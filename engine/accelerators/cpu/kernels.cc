@@ -1,6 +1,5 @@
 #include "engine/accelerators/cpu/kernels.h"
 
-#include "engine/accelerators/cpu/library_kernels.h"
 #include "engine/accelerators/cpu/loop_table.h"
 
 namespace tondar::cpu {

@@ -27,6 +27,9 @@ struct CpuKernels {
 // The table for a level that the machine supports.
 CpuKernels KernelsFor(IsaLevel level, MicroArchitecture micro_architecture);
 
+// KernelsFor's part for the library kernels; library_kernels.cc.
+void AddLibraryTables(CpuKernels& kernels);
+
 }  // namespace tondar::cpu
 
 #endif  // TONDAR_ENGINE_ACCELERATORS_CPU_KERNELS_H_

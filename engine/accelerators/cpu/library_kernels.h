@@ -21,9 +21,6 @@ Result<std::unique_ptr<CpuKernel>> MakeConvKernel(const Step&, std::span<const C
 Result<std::unique_ptr<CpuKernel>> MakeAttentionKernel(const Step&, std::span<const Constant* const>, const CpuKernels&);
 Result<std::unique_ptr<CpuKernel>> MakeNormKernel(const Step&, std::span<const Constant* const>, const CpuKernels&);
 
-// Fills the tables that these kernels reach vector code by, for kernels.level and kernels.micro_architecture.
-void AddLibraryTables(CpuKernels& kernels);
-
 // The value of input `input` if it is a constant.
 std::optional<TensorView> ConstantInput(std::span<const Constant* const> constants, size_t input);
 

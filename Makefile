@@ -31,10 +31,11 @@ sanitize: packages
 	@for preset in asan ubsan tsan; do tools/sanitize.sh $$preset || exit 1; done
 
 bench: build
-	@tests/bench/run.sh $(BUILD)/tondar
+	@cmake --build $(BUILD) -j $(JOBS) --target tondar_engine_accelerators_cpu_benchmark
+	@$(BUILD)/tondar_engine_accelerators_cpu_benchmark
 
 docs: build
-	@tools/gen_docs.sh $(BUILD)/tondar
+	@tools/gen_docs.sh $(BUILD)
 
 install: build
 	@cmake --install $(BUILD) --prefix $(PREFIX)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The demo: a server over models/repository, digits over gRPC, REST and REST-binary, and the batches they made."""
 import concurrent.futures
+import os
 import pathlib
 import re
 import shutil
@@ -106,11 +107,11 @@ def main(binary):
             code = running.stop()
     print(f"""
 The server drained and ended with code {code}. To go on:
-  {pathlib.Path(binary).resolve().relative_to(ROOT)} serve --model-repository=models/repository
+  {os.path.relpath(binary, ROOT)} serve --model-repository=models/repository
   curl localhost:8000/v2/models/digits_cnn                    what the model takes and gives
   cp -r models/next/digits_cnn/2 models/repository/digits_cnn/    a new version takes over while you ask
   curl localhost:8002/metrics                                 what Prometheus sees
-  {pathlib.Path(binary).resolve().relative_to(ROOT)} inspect models/repository/digits_cnn/1/model.pt2 --plan""")
+  {os.path.relpath(binary, ROOT)} inspect models/repository/digits_cnn/1/model.pt2 --plan""")
     return 0 if right == 12 and code == 0 and correct > 0 else 1
 
 

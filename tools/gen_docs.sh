@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes the generated pages, docs/options.md and docs/metrics.md, from the tables in the code: gen_docs.sh TONDAR
+# Writes the generated pages, docs/options.md and docs/metrics.md, from the tables in the code: gen_docs.sh BUILD
 set -eu
 cd "$(dirname "$0")/.."
-"$1" serve --print-options-doc >docs/options.md
-"$1" serve --print-metrics-doc >docs/metrics.md
+TONDAR_UPDATE_DOCS=1 "$1/tondar_server_config_test" --gtest_brief=1
+TONDAR_UPDATE_DOCS=1 "$1/tondar_server_metrics_test" --gtest_brief=1

@@ -69,6 +69,9 @@ class Server:
         status, _, answer = self.request("POST", path, body)
         return status, json.loads(answer or b"null")
 
+    def statistics(self, model):
+        return json.loads(self.get(f"/v2/models/{model}/stats")[1])["model_stats"]
+
     def metrics_text(self):
         return self.get("/metrics", base=self.metrics)[1].decode()
 

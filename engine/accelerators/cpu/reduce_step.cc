@@ -333,6 +333,18 @@ class ReduceKernel final : public CpuKernel {
     return true;
   }
 
+  // The strides by which the outer dims are walked. Vertical reductions read reduced_count times what they write, so the
+  // input's layout decides (a pool that reads channels-last and writes channels-first); dims it does not have go outermost.
+  static PerDim WalkOrder(const ReduceCall& call, int outer_rank, std::span<const BoundAccess> body, const BoundOutput& output) {
+    PerDim order = output.strides;
+    if (call.horizontal || body.empty()) return order;
+    for (size_t d = 0; d < static_cast<size_t>(outer_rank); ++d) {
+      const int64_t stride = body[0].strides[d];
+      order[d] = stride == 0 ? std::numeric_limits<int64_t>::max() : stride;
+    }
+    return order;
+  }
+
   void BuildNest(ReduceCall& call, const Dims& extents, int outer_rank, std::span<const BoundAccess> body,
                  std::span<const BoundAccess> finish, const BoundOutput& output) const {
     NestBuilder builder(extents);
@@ -341,7 +353,7 @@ class ReduceKernel final : public CpuKernel {
     builder.Add(output);
     builder.KeepIndexed(step_.program);
     builder.KeepIndexed(step_.finish);
-    builder.Append(NestBuilder::OrderByStride(DimRange(0, outer_rank), output.strides), call.nest);
+    builder.Append(NestBuilder::OrderByStride(DimRange(0, outer_rank), WalkOrder(call, outer_rank, body, output)), call.nest);
     if (call.nest.empty()) call.nest.push_back({});
     call.outer = call.nest.size();
     builder.Append(DimRange(outer_rank, step_.reduced), call.nest);

@@ -7,10 +7,12 @@ failed=0
 step() { echo "== $1"; }
 
 step format
-if command -v clang-format >/dev/null; then
-  git ls-files '*.h' '*.cc' | xargs clang-format --dry-run --Werror 2>&1 | tail -20 || failed=1
+# Lines changed since ${TIDY_BASE:-HEAD}, not the whole tree.
+if command -v git-clang-format >/dev/null; then
+  difference=$(git clang-format --quiet --diff "${TIDY_BASE:-HEAD}" -- '*.h' '*.cc' || true)
+  [ -z "$difference" ] || { echo "$difference" | head -40; failed=1; }
 else
-  echo "clang-format is not installed: skipped"
+  echo "git-clang-format is not installed: skipped"
 fi
 
 step layers

@@ -34,7 +34,7 @@ TEST_F(ControlRoutes, Health) {
   EXPECT_EQ(GetJson("/v2/health/live"), json({{"live", true}}));
   EXPECT_EQ(GetJson("/v2/health/ready"), json({{"ready", true}}));
   served_.control.ready = false;
-  EXPECT_EQ(GetJson("/v2/health/ready", 400), json({{"ready", false}}));
+  EXPECT_EQ(GetJson("/v2/health/ready", 503), json({{"ready", false}}));
   const json metadata = GetJson("/v2");
   EXPECT_EQ(metadata["name"], "tondar");
   EXPECT_EQ(metadata["extensions"][1], "statistics");

@@ -5,10 +5,10 @@
 namespace tondar::http {
 namespace {
 
-// Triton tells by the status (200 or 400), KServe by the body; both are answered.
+// Triton's clients go by the status, KServe's by the body; both are answered.
 HttpResponse Truth(std::string_view key, bool value) {
   HttpResponse response;
-  response.status = value ? 200 : 400;
+  response.status = value ? 200 : 503;
   JsonWriter json(response.text);
   json.BeginObject();
   json.Key(key);

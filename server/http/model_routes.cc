@@ -46,10 +46,17 @@ void Metadata(const RouteServices& services, const RouteCall& call) {
   call.exchange.Respond(std::move(response));
 }
 
+// A known model that does not serve is 503; an unknown one 400 rather than 404, as clients of Triton expect.
+int ReadyStatus(const RouteServices& services, const RouteCall& call, bool ready) {
+  if (ready) return 200;
+  const Status status = services.control.GetModelMetadata(call.model, call.version).status();
+  return status.code() == StatusCode::kNotFound ? 400 : 503;
+}
+
 void Ready(const RouteServices& services, const RouteCall& call) {
   const bool ready = services.control.ModelReady(call.model, call.version);
   HttpResponse response;
-  response.status = ready ? 200 : 400;  // unknown models too, as clients of Triton expect
+  response.status = ReadyStatus(services, call, ready);
   JsonWriter json(response.text);
   json.BeginObject();
   json.Key("name");

@@ -64,11 +64,17 @@ def train(channels, epochs, images, labels):
     return model.eval()
 
 
-def export(model, example, path):
+def save(program, path):
+    """Writes the program without the traces that name files of the exporting machine."""
+    for node in program.graph.nodes:
+        node.meta.pop("stack_trace", None)
     path.parent.mkdir(parents=True, exist_ok=True)
-    batch = torch.export.Dim("batch", max=1024)
-    program = torch.export.export(model, (example,), dynamic_shapes=({0: batch},))
     torch.export.save(program, str(path))
+
+
+def export(model, example, path):
+    batch = torch.export.Dim("batch", max=1024)
+    save(torch.export.export(model, (example,), dynamic_shapes=({0: batch},)), path)
 
 
 class Identity(nn.Module):
@@ -95,7 +101,7 @@ def main():
 
     length = torch.export.Dim("length", max=2**30)
     program = torch.export.export(Identity(), (torch.zeros(3),), dynamic_shapes=({0: length},))
-    torch.export.save(program, str(HERE / "repository/identity_fp32/1/model.pt2"))
+    save(program, HERE / "repository/identity_fp32/1/model.pt2")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include "engine/accelerators/accelerator.h"
 #include "engine/api/engine.h"
 #include "engine/base/executor.h"
+#include "engine/base/log.h"
 #include "engine/base/mapped_file.h"
 #include "engine/compiler/compile.h"
 #include "engine/importers/foreign_formats.h"
@@ -137,6 +138,9 @@ class HostEngine final : public Engine {
     TONDAR_ASSIGN_OR_RETURN(Device * device, accelerators_->Open(options.accelerator));
     progress("reading");
     TONDAR_ASSIGN_OR_RETURN(ImportedModel imported, Import(path));
+    for (const std::string& guard : imported.unchecked_guards) {
+      LogWarning("{}: the export's condition '{}' is not checked on requests", path, guard);
+    }
     progress("optimising");
     PassContext context;
     context.evaluate = [this](Graph& graph) { return Evaluate(graph, cpu_); };

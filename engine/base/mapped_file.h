@@ -24,8 +24,6 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const { return bytes_; }
-  // Lets the system take back the memory of pages read so far; they are read again when needed.
-  void ReleasePages() const;
   const std::string& path() const { return path_; }
 
  private:

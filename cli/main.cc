@@ -1,4 +1,7 @@
 // `tondar VERB ...`: finds the verb and hands over.
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -38,6 +41,7 @@ void PrintHelp(std::FILE* out) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  spdlog::set_default_logger(spdlog::stderr_color_mt("cli"));  // stdout is for results
   const std::string_view word = argc > 1 ? argv[1] : "--help";
   if (word == "--help" || word == "-h" || word == "help") {
     PrintHelp(argc > 1 ? stdout : stderr);

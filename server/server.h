@@ -48,6 +48,10 @@ class Server {
   // the ports; after exit_timeout what still waits is refused and what runs is waited for.
   void Drain();
 
+  // What the front ends speak to, for callers inside the process. They end with the server.
+  InferenceService& inference() { return inference_; }
+  ControlService& control() { return control_; }
+
   // 0 where the front end is switched off.
   int http_port() const;
   int grpc_port() const;

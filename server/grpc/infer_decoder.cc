@@ -104,14 +104,6 @@ std::string KnownDatatypes() {
   return names;
 }
 
-Result<uint64_t> NonNegative(const ParameterValue& value, std::string_view name) {
-  if (const auto* number = std::get_if<uint64_t>(&value)) return *number;
-  if (const auto* number = std::get_if<int64_t>(&value); number != nullptr && *number >= 0) {
-    return static_cast<uint64_t>(*number);
-  }
-  return InvalidArgument("parameter '{}' must be a non-negative integer", name);
-}
-
 // Decodes one message. Fields may come in any order, so what depends on several of them waits for the end.
 class Decoder {
  public:
@@ -121,8 +113,9 @@ class Decoder {
     WireReader reader(message);
     while (reader.Next()) TONDAR_RETURN_IF_ERROR(ReadField(reader));
     if (!reader.ok()) return Malformed("truncated or not a protobuf message");
-    TONDAR_RETURN_IF_ERROR(AttachData());
-    return TakeParameters();
+    // Asks streams for an empty last response; a request has exactly one response here.
+    request_.parameters.erase("triton_enable_empty_final_response");
+    return AttachData();
   }
 
  private:
@@ -215,7 +208,7 @@ class Decoder {
     }
     const auto classes = output.parameters.find("classification");
     if (classes == output.parameters.end()) return OkStatus();
-    TONDAR_ASSIGN_OR_RETURN(const uint64_t count, NonNegative(classes->second, "classification"));
+    TONDAR_ASSIGN_OR_RETURN(const uint64_t count, NonNegative("classification", classes->second));
     if (count > 0) return Unimplemented("output '{}': classification is not implemented", output.name);
     output.parameters.erase(classes);
     return OkStatus();
@@ -271,37 +264,6 @@ class Decoder {
       contents = joined.span();
     }
     return DecodeTypedContents(contents, request_.inputs[typed.input], request_.owned);
-  }
-
-  Status TakeParameters() {
-    Parameters& parameters = request_.parameters;
-    for (auto it = parameters.begin(); it != parameters.end();) {
-      TONDAR_ASSIGN_OR_RETURN(const bool taken, TakeParameter(it->first, it->second));
-      it = taken ? parameters.erase(it) : std::next(it);
-    }
-    return OkStatus();
-  }
-
-  // True if the parameter is the protocol's and not for the model.
-  Result<bool> TakeParameter(std::string_view name, const ParameterValue& value) {
-    if (name == "timeout") {
-      TONDAR_ASSIGN_OR_RETURN(const uint64_t timeout_us, NonNegative(value, name));
-      constexpr auto kLongest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max() / 1'000'000);
-      // 0 is the protocol's word for none; the cap keeps sums with a clock from overflowing.
-      if (timeout_us > 0) request_.timeout = std::chrono::microseconds(std::min(timeout_us, kLongest));
-      return true;
-    }
-    if (name == "priority") {
-      TONDAR_ASSIGN_OR_RETURN(const uint64_t priority, NonNegative(value, name));
-      request_.priority = static_cast<uint32_t>(std::min<uint64_t>(priority, std::numeric_limits<uint32_t>::max()));
-      return true;
-    }
-    // Asks streams for an empty last response; a request has exactly one response here.
-    if (name == "triton_enable_empty_final_response") return true;
-    if (name.starts_with("triton_") || name == "headers" || name == "binary_data_output") {
-      return InvalidArgument("parameter '{}' is reserved by the protocol", name);
-    }
-    return false;
   }
 
   Request& request_;

@@ -11,8 +11,6 @@ namespace tondar::http {
 namespace {
 
 // Parameters that belong to the protocol and never reach a model.
-constexpr std::string_view kReservedPrefix = "triton_";
-constexpr std::string_view kReserved[] = {"headers"};
 
 constexpr std::string_view kSharedMemory = "shared_memory_";
 
@@ -45,16 +43,6 @@ Status ReadMembers(Decoder& decoder, JsonObject object, const Member<Decoder> (&
     }
     return SkipJson(value, depth);
   });
-}
-
-// A non-negative integer parameter, however it was written.
-Result<uint64_t> NonNegative(const ParameterValue& value, std::string_view name) {
-  if (const auto* number = std::get_if<int64_t>(&value)) {
-    if (*number >= 0) return static_cast<uint64_t>(*number);
-  } else if (const auto* large = std::get_if<uint64_t>(&value)) {
-    return *large;
-  }
-  return InvalidArgument("parameter '{}' must be a non-negative integer", name);
 }
 
 Result<bool> AsBool(const ParameterValue& value, std::string_view name) {
@@ -156,7 +144,7 @@ class InputDecoder {
                           [&](std::string_view name, const ParameterValue& parameter) -> Result<bool> {
                             if (name.starts_with(kSharedMemory)) return Unimplemented("shared memory is not supported");
                             if (name != "binary_data_size") return false;
-                            TONDAR_ASSIGN_OR_RETURN(binary_size_, NonNegative(parameter, name));
+                            TONDAR_ASSIGN_OR_RETURN(binary_size_, NonNegative(name, parameter));
                             return true;
                           });
   }
@@ -303,25 +291,10 @@ class BodyDecoder {
   }
 
   Result<bool> TakeRequestParameter(std::string_view name, const ParameterValue& parameter) {
-    if (name == "timeout") {
-      TONDAR_ASSIGN_OR_RETURN(const uint64_t timeout_us, NonNegative(parameter, name));
-      constexpr auto kLongest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max() / 1'000'000);
-      // 0 is the protocol's word for none; the cap keeps sums with a clock from overflowing.
-      if (timeout_us > 0) request().timeout = std::chrono::microseconds(std::min(timeout_us, kLongest));
-      return true;
-    }
-    if (name == "priority") {
-      TONDAR_ASSIGN_OR_RETURN(const uint64_t priority, NonNegative(parameter, name));
-      request().priority = static_cast<uint32_t>(std::min<uint64_t>(priority, std::numeric_limits<uint32_t>::max()));
-      return true;
-    }
     if (name == "binary_data_output") {
       TONDAR_ASSIGN_OR_RETURN(decoded_.binary_by_default, AsBool(parameter, name));
       return true;
     }
-    const bool reserved =
-        name.starts_with(kReservedPrefix) || std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved);
-    if (reserved) return InvalidArgument("parameter '{}' is reserved by the protocol", name);
     return false;
   }
 

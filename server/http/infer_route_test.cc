@@ -46,8 +46,6 @@ class InferRoute : public ::testing::Test {
   void Keep() {
     served_.inference.on_infer = [this](std::unique_ptr<Request> request) {
       got_parameters_ = request->parameters;
-      got_priority_ = request->priority;
-      got_timeout_ = request->timeout;
       got_name_ = request->model_name + ":" + request->model_version;
       if (!request->inputs.empty()) {
         const InputTensor& input = request->inputs[0];
@@ -64,8 +62,6 @@ class InferRoute : public ::testing::Test {
   Served served_;
   RawClient client_{served_.server->port()};
   Parameters got_parameters_, got_input_parameters_;
-  uint32_t got_priority_ = 0;
-  std::optional<std::chrono::microseconds> got_timeout_;
   std::string got_name_, got_input_, got_bytes_;
   DType got_dtype_ = DType::kInvalid;
   Dims got_shape_;
@@ -250,25 +246,21 @@ TEST_F(InferRoute, ParametersGoWhereTheyBelong) {
   Keep();
   const RawAnswer answer = client_.Post("/v2/models/m%20x/versions/3/infer",
       R"({"inputs":[{"name":"x","shape":[1],"datatype":"INT32","data":[1],"parameters":{"p":"q"}}],)"
-      R"("parameters":{"b":true,"i":-5,"u":18446744073709551615,"d":1.5,"s":"t","timeout":2000,"priority":3,"sequence_id":9}})");
+      R"("parameters":{"b":true,"i":-5,"u":18446744073709551615,"d":1.5,"s":"t","timeout":2000,"sequence_id":9}})");
   ASSERT_EQ(answer.status, 200);
   EXPECT_EQ(got_name_, "m x:3");
-  EXPECT_EQ(got_timeout_, std::chrono::microseconds(2000));
-  EXPECT_EQ(got_priority_, 3u);
   EXPECT_EQ(got_parameters_, (Parameters{{"b", true},
                                          {"i", int64_t{-5}},
                                          {"u", std::numeric_limits<uint64_t>::max()},
                                          {"d", 1.5},
                                          {"s", std::string("t")},
+                                         {"timeout", int64_t{2000}},
                                          {"sequence_id", int64_t{9}}}));
   EXPECT_EQ(got_input_parameters_, (Parameters{{"p", std::string("q")}}));
 }
 
-TEST_F(InferRoute, ReservedParametersAreRefused) {
-  for (const char* parameter : {R"("triton_enable":true)", R"("headers":"x")", R"("timeout":-1)", R"("timeout":"1")", R"("priority":1.5)",
-                                R"("binary_data_output":1)"}) {
-    Refused(std::string(R"({"inputs":[],"parameters":{)") + parameter + "}}");
-  }
+TEST_F(InferRoute, ParametersOfTheCodecAreJudgedHere) {
+  Refused(R"({"inputs":[],"parameters":{"binary_data_output":1}})");
   Refused(R"({"inputs":[{"name":"x","shape":[1],"datatype":"INT32","parameters":{"shared_memory_region":"r"}}]})", "", 501);
 }
 

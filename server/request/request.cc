@@ -11,6 +11,14 @@ std::string_view Name(Protocol protocol) {
   return kNames[static_cast<size_t>(protocol)];
 }
 
+Result<uint64_t> NonNegative(std::string_view name, const ParameterValue& value) {
+  if (const auto* number = std::get_if<uint64_t>(&value)) return *number;
+  if (const auto* number = std::get_if<int64_t>(&value); number != nullptr && *number >= 0) {
+    return static_cast<uint64_t>(*number);
+  }
+  return InvalidArgument("parameter '{}' must be a non-negative integer", name);
+}
+
 ByteBuffer::ByteBuffer(size_t size)
     : data_(size == 0 ? nullptr : static_cast<std::byte*>(::operator new(size, kAlignment))), size_(size) {}
 

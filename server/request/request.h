@@ -23,6 +23,9 @@ namespace tondar {
 using ParameterValue = std::variant<bool, int64_t, uint64_t, double, std::string>;
 using Parameters = std::map<std::string, ParameterValue, std::less<>>;
 
+// The value of a parameter that counts something. InvalidArgument: negative, or not an integer; names the parameter.
+Result<uint64_t> NonNegative(std::string_view name, const ParameterValue& value);
+
 // Which door a request came through; a metric label.
 enum class Protocol : uint8_t { kInProcess = 0, kHttp = 1, kGrpc = 2 };
 std::string_view Name(Protocol protocol);  // "inprocess", "http", "grpc"

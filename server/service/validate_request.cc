@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <optional>
 
 #include "server/config/nearest_name.h"
@@ -321,15 +322,44 @@ bool IsNone(const ParameterValue& value) {
       value);
 }
 
-Status CheckParameters(const Parameters& parameters) {
-  for (const auto& [name, value] : parameters) {
-    if (name.starts_with(kReservedPrefix) || OneOf(kReservedNames, name)) {
-      return InvalidArgument("parameter '{}' is reserved for the server; choose another name", name);
-    }
-    if (OneOf(kSequenceNames, name) && !IsNone(value)) {
-      return InvalidArgument("parameter '{}': the model does not keep state between requests; leave it out", name);
-    }
+void SetTimeout(uint64_t timeout_us, Request& request) {
+  constexpr auto kLongest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max() / 1'000'000);
+  // 0 is the protocol's word for none; the cap keeps sums with a clock from overflowing.
+  if (timeout_us > 0) request.timeout = std::chrono::microseconds(std::min(timeout_us, kLongest));
+}
+
+void SetPriority(uint64_t priority, Request& request) {
+  request.priority = static_cast<uint32_t>(std::min<uint64_t>(priority, std::numeric_limits<uint32_t>::max()));
+}
+
+// Parameters that tell the scheduler how to queue the request.
+struct QueueParameter {
+  std::string_view name;
+  void (*set)(uint64_t value, Request& request);
+};
+constexpr QueueParameter kQueueParameters[] = {{"timeout", &SetTimeout}, {"priority", &SetPriority}};
+
+Status CheckParameter(std::string_view name, const ParameterValue& value) {
+  if (name.starts_with(kReservedPrefix) || OneOf(kReservedNames, name)) {
+    return InvalidArgument("parameter '{}' is reserved by the protocol; choose another name", name);
   }
+  if (OneOf(kSequenceNames, name) && !IsNone(value)) {
+    return InvalidArgument("parameter '{}': the model does not keep state between requests; leave it out", name);
+  }
+  return OkStatus();
+}
+
+// Moves what is the scheduler's out of the parameters and judges the rest.
+Status TakeParameters(Request& request) {
+  if (request.parameters.empty()) return OkStatus();
+  for (const QueueParameter& parameter : kQueueParameters) {
+    const auto given = request.parameters.find(parameter.name);
+    if (given == request.parameters.end()) continue;
+    TONDAR_ASSIGN_OR_RETURN(const uint64_t value, NonNegative(given->first, given->second));
+    parameter.set(value, request);
+    request.parameters.erase(given);
+  }
+  for (const auto& [name, value] : request.parameters) TONDAR_RETURN_IF_ERROR(CheckParameter(name, value));
   return OkStatus();
 }
 
@@ -338,7 +368,7 @@ Status CheckParameters(const Parameters& parameters) {
 Status ValidateRequest(const ModelConfig& config, const Signature& signature, Request& request) {
   const bool batched = config.max_batch_size > 0;
   bool by_alias = false;
-  TONDAR_RETURN_IF_ERROR(CheckParameters(request.parameters));
+  TONDAR_RETURN_IF_ERROR(TakeParameters(request));
   TONDAR_RETURN_IF_ERROR(ArrangeInputs(signature, request.inputs, by_alias));
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     InputTensor& input = request.inputs[i];

@@ -12,8 +12,8 @@
 namespace tondar {
 
 // Checks names, dtypes, shapes, sizes, batch, wanted outputs and parameters, and brings the request into the form that
-// the scheduler takes: inputs in the signature's order, those that the export made constants dropped, `rows` and the
-// outputs' positions set. Names of Triton's PyTorch backend, INPUT__0 and OUTPUT__0, are accepted by position; who used
+// the scheduler takes: inputs in the signature's order, those that the export made constants dropped, `rows`, the
+// outputs' positions, and `timeout` and `priority` from the parameters of these names set. Names of Triton's PyTorch backend, INPUT__0 and OUTPUT__0, are accepted by position; who used
 // them for inputs and asked for no outputs gets all outputs under such names.
 //
 // `config` was resolved against `signature`. InvalidArgument: anything wrong; the message names the input or output,

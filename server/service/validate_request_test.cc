@@ -147,6 +147,10 @@ TEST_F(ValidateRequestTest, Table) {
       {[&](Request& r) { r.outputs.push_back({"OUTPUT__2", {}, false, -1}); }, "unknown output 'OUTPUT__2'"},
       {[&](Request& r) { r.outputs = {{"logits", {}, false, -1}, {"OUTPUT__0", {}, false, -1}}; }, "output 'OUTPUT__0' is asked for twice"},
       {[&](Request& r) { r.parameters["triton_x"] = int64_t{1}; }, "parameter 'triton_x' is reserved"},
+      {[&](Request& r) { r.parameters["binary_data_output"] = true; }, "parameter 'binary_data_output' is reserved"},
+      {[&](Request& r) { r.parameters["timeout"] = int64_t{-1}; }, "'timeout' must be a non-negative integer"},
+      {[&](Request& r) { r.parameters["timeout"] = std::string("5"); }, "'timeout' must be a non-negative integer"},
+      {[&](Request& r) { r.parameters["priority"] = 1.5; }, "'priority' must be a non-negative integer"},
       {[&](Request& r) { r.parameters["headers"] = std::string("x"); }, "parameter 'headers' is reserved"},
       {[&](Request& r) { r.parameters["sequence_id"] = uint64_t{7}; }, "does not keep state between requests"},
   };
@@ -156,6 +160,25 @@ TEST_F(ValidateRequestTest, Table) {
     SCOPED_TRACE(words);
     ExpectRefused(std::move(request), words);
   }
+}
+
+TEST_F(ValidateRequestTest, ParametersOfTheQueueAreTaken) {
+  Request request = Good();
+  request.parameters = {{"timeout", int64_t{1500}}, {"priority", uint64_t{2}}, {"mine", 0.5}};
+  ASSERT_TRUE(Validate(request).ok());
+  EXPECT_EQ(request.timeout, std::chrono::microseconds(1500));
+  EXPECT_EQ(request.priority, 2u);
+  EXPECT_EQ(request.parameters, (Parameters{{"mine", 0.5}}));
+
+  request.parameters = {{"timeout", uint64_t{0}}, {"priority", std::numeric_limits<uint64_t>::max()}};
+  request.timeout.reset();
+  ASSERT_TRUE(Validate(request).ok());
+  EXPECT_EQ(request.timeout, std::nullopt) << "0 means none";
+  EXPECT_EQ(request.priority, std::numeric_limits<uint32_t>::max());
+
+  request.parameters = {{"timeout", std::numeric_limits<uint64_t>::max()}};
+  ASSERT_TRUE(Validate(request).ok());
+  EXPECT_GT(*request.timeout, std::chrono::hours(24 * 100)) << "too long is long, not negative";
 }
 
 TEST_F(ValidateRequestTest, OtherParametersPass) {

@@ -6,6 +6,7 @@
 #include "engine/passes/pipeline.h"
 #include "engine/runtime/session.h"
 #include "tests/golden/golden_case.h"
+#include "tests/golden/tested_isa.h"
 
 namespace tondar {
 namespace {
@@ -16,7 +17,7 @@ Result<Device*> CpuDevice() {
   static std::unique_ptr<Accelerator> cpu;
   if (cpu == nullptr) {
     RegisterBackends(registry);
-    TONDAR_ASSIGN_OR_RETURN(cpu, registry.Find("cpu")->factory(AcceleratorOptions{}));
+    TONDAR_ASSIGN_OR_RETURN(cpu, registry.Find("cpu")->factory({.cpu_isa = TestedIsa()}));
   }
   return cpu->OpenDevice(0);
 }

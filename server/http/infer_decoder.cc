@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cstring>
-#include <limits>
 
 #include "server/http/json_reader.h"
 #include "server/http/json_tensor.h"
@@ -10,9 +9,7 @@
 namespace tondar::http {
 namespace {
 
-// Parameters that belong to the protocol and never reach a model.
-
-constexpr std::string_view kSharedMemory = "shared_memory_";
+constexpr std::string_view kSharedMemory = "shared_memory_";  // prefix of the parameters of that extension
 
 std::unique_ptr<Request> MakeRequest(const HttpRequest& http) {
   auto request = std::make_unique<Request>();
@@ -120,23 +117,27 @@ class InputDecoder {
     return OkStatus();
   }
 
-  // Needs shape and datatype; where they come behind, the array is walked twice.
+  // Needs shape and datatype; where they come behind, the array is stepped over and read when they are known.
   Status ReadTensor(JsonValue value) {
     has_data_ = true;
     data_waits_ = !has_shape_ || input_.dtype == DType::kInvalid;
-    if (data_waits_) return SkipJson(value, 4);
+    if (data_waits_) return OkStatus();
     TONDAR_ASSIGN_OR_RETURN(ByteBuffer bytes, ParseJsonTensor(value, input_.dtype, input_.shape, json_size_));
     input_.bytes = bytes.span();
     request_.owned.push_back(std::move(bytes));
     return OkStatus();
   }
 
+  // The parser unescapes strings into a buffer that has room for each string of the document once, unchecked. So no
+  // string, keys included, may be read a second time here; find_field compares keys as they are written.
   Status ReadLateTensor(JsonObject& object) {
     bool reset = false;
     if (auto error = object.reset().get(reset)) return MalformedJson(error);
-    return ForEachMember(object, [&](std::string_view key, JsonValue value) {
-      return key == "data" ? ReadTensor(value) : SkipJson(value, 4);
-    });
+    JsonValue value;
+    if (object.find_field("data").get(value)) {
+      return InvalidArgument("'data' is written with escapes; write it plainly, or behind 'shape' and 'datatype'");
+    }
+    return ReadTensor(value);
   }
 
   Status ReadInputParameters(JsonValue value) {
@@ -286,16 +287,10 @@ class BodyDecoder {
   Status ReadRequestParameters(JsonValue value) {
     return ReadParameters(value, request().parameters,
                           [&](std::string_view name, const ParameterValue& parameter) -> Result<bool> {
-                            return TakeRequestParameter(name, parameter);
+                            if (name != "binary_data_output") return false;
+                            TONDAR_ASSIGN_OR_RETURN(decoded_.binary_by_default, AsBool(parameter, name));
+                            return true;
                           });
-  }
-
-  Result<bool> TakeRequestParameter(std::string_view name, const ParameterValue& parameter) {
-    if (name == "binary_data_output") {
-      TONDAR_ASSIGN_OR_RETURN(decoded_.binary_by_default, AsBool(parameter, name));
-      return true;
-    }
-    return false;
   }
 
   std::span<const std::byte> body_;

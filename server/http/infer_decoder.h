@@ -28,7 +28,7 @@ Result<InferFraming> FramingOf(const HttpRequest& request);
 
 // Decodes everything but raw requests. Binary inputs stay where they are in the body, which the request's storage then
 // holds. Judges only what it must to decode; shapes and sizes against the model are the service's. InvalidArgument:
-// malformed JSON, wrong types, data that do not fit the shape, unknown datatypes, reserved parameters; names the input.
+// malformed JSON, wrong types, data that do not fit the shape, unknown datatypes; names the input.
 // Unimplemented: shared memory.
 Result<DecodedInfer> DecodeInfer(const HttpRequest& request, size_t json_size);
 

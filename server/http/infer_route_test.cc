@@ -156,6 +156,29 @@ TEST_F(InferRoute, DecodesWhateverTheOrderOfMembers) {
   EXPECT_NE(answer.body.find("\"data\":[1,2,3,4]"), std::string::npos);
 }
 
+// Strings before the shape, of the size of the document: each must be unescaped once only, for the parser's buffer has
+// no room for more.
+TEST_F(InferRoute, LongStringsBeforeTheShapeAreReadOnce) {
+  Keep();
+  const std::string text(900'000, 'a');
+  EXPECT_EQ(Post(R"({"inputs":[{"data":[")" + text + R"("],"datatype":"BYTES","shape":[1],"name":"x"}]})").status, 200);
+  EXPECT_EQ(got_bytes_.substr(4), text);
+  const std::string rest = R"(","data":[7],"datatype":"INT32","shape":[1]}]})";
+  EXPECT_EQ(Post(R"({"inputs":[{"name":")" + text + rest).status, 200);
+  EXPECT_EQ(got_input_, text);
+  EXPECT_EQ(Post(R"({"inputs":[{"name":"x",")" + text + R"(":")" + text + rest).status, 200);
+  EXPECT_EQ(got_bytes_, Bytes<int32_t>({7}));
+}
+
+TEST_F(InferRoute, DataBeforeTheShapeIsJudgedAllTheSame) {
+  const std::string rest = R"(,"datatype":"INT32","shape":[1],"name":"x"}]})";
+  EXPECT_NE(Refused(R"({"inputs":[{"data":[1,2])" + rest).find("more elements"), std::string::npos);
+  EXPECT_NE(Refused(R"({"inputs":[{"data":{"a":[1]})" + rest).find("an array"), std::string::npos);
+  EXPECT_NE(Refused(R"({"inputs":[{"data":[tru])" + rest).find("element 0"), std::string::npos);
+  EXPECT_NE(Refused(R"({"inputs":[{"d\u0061ta":[1])" + rest).find("escapes"), std::string::npos);
+  Refused(R"({"inputs":[{"data":[1}])" + rest);
+}
+
 TEST_F(InferRoute, EvenNestingNeedNotFollowTheShape) {
   EXPECT_EQ(Post(Input("INT32", "[1,4]", "[[1,2],[3,4]]")).status, 200);
   EXPECT_EQ(Post(Input("INT32", "[]", "[5]")).status, 200);

@@ -25,7 +25,9 @@ inline constexpr int kMaxJsonDepth = 100;
 // its end; or what `read` says. Thread-safe.
 Status ReadJsonObject(std::span<const std::byte> text, const std::function<Status(JsonObject)>& read);
 
-// Calls `read(key, value)` for each member. InvalidArgument: malformed; or what `read` says.
+// Calls `read(key, value)` for each member. Reads the keys, so call it once per object: the parser's buffer of
+// unescaped strings has room for every string of the document, keys included, once, and does not check.
+// InvalidArgument: malformed; or what `read` says.
 template <typename Read>
 Status ForEachMember(JsonObject object, Read read);
 // Calls `read(value)` for each element.

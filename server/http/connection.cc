@@ -136,10 +136,10 @@ bool Connection::TakeHead(size_t head_size) {
   if (const auto error = ParseRequestHead(Unparsed().substr(0, head_size), head_)) {
     return Fail(error->status, error->text);
   }
-  if (head_.chunked && begin_ > 0) {
-    // Chunks are read into the room behind the head, which is most when the head lies in front.
+  if (head_.chunked && begin_ > 0 && !reading_) {
+    // Chunks are read into the room behind the head, which is most when the head lies in front. A read that is under
+    // way pins the block, but had room to begin with; all of the request may be here, so it is not waited for.
     scanned_ = 0;
-    if (reading_) return false;
     MakeRoom();
     return true;
   }

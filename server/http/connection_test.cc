@@ -163,6 +163,21 @@ TEST(Connection, PipelinesMixedFramingsWhileAnswersComeFromOtherThreads) {
   sender.join();
 }
 
+// The answer must not wait for bytes that the client has no reason to send.
+TEST(Connection, AnswersAChunkedRequestThatCameWholeBehindAnother) {
+  Served served;
+  Held held(served.inference);
+  RawClient client(served.server->port());
+  client.Send(RawClient::Render("POST", kInferPath, kInfer));
+  auto first = held.Take();
+  client.Send(RawClient::Render("POST", "/v2/repository/index", "", "Transfer-Encoding: chunked\r\n") +
+              "2\r\n{}\r\n0\r\n\r\n");
+  std::this_thread::sleep_for(milliseconds(20));  // the server reads it while the first one runs
+  FakeInferenceService::Echo(std::move(first));
+  EXPECT_NE(client.Read().body.find("42"), std::string::npos);
+  EXPECT_EQ(client.Read().status, 200);
+}
+
 TEST(Connection, ChunkedBodies) {
   Served served;
   RawClient client(served.server->port());

@@ -238,6 +238,20 @@ TEST(BatchSchedulerTest, ADeadlineInTheQueueIsAnsweredWhenItPassesAndCostsNoComp
   EXPECT_EQ(bench.behaviour->runs, 0);
 }
 
+TEST(BatchSchedulerTest, MemoryThatEndsFailsTheRequestAndNotTheServer) {
+  SchedulerBench bench(Batching(4));
+  bench.behaviour->on_run = [](const Binding& io) -> Status {
+    if (io.inputs[0].shape[0] > 1) throw std::bad_alloc();
+    return OkStatus();
+  };
+  bench.Submit(1);
+  bench.Submit(2, 2);
+  bench.executor.RunAll();
+  EXPECT_EQ(CodeOf(bench, 1), StatusCode::kOk) << "it fits alone";
+  EXPECT_EQ(CodeOf(bench, 2), StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(bench.outcomes[2].status.message()), HasSubstr("no memory for a batch of 2 rows"));
+}
+
 TEST(BatchSchedulerTest, AnAnswerAfterTheDeadlineIsNoSuccess) {
   SchedulerBench bench(Batching(2));
   bench.behaviour->on_run = [&](const Binding&) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace tondar {
 namespace {
@@ -61,14 +62,7 @@ Status Instance::RunTogether(std::span<WaitingRequest> requests, std::span<Respo
   const int64_t rows = TotalRows(requests);
   Timestamps times;
   times.compute_start = times.infer_start = times.infer_end = clock_.Now();
-  Status status = [&]() -> Status {
-    TONDAR_ASSIGN_OR_RETURN(const Binding* io, BindFor(requests, rows));
-    TONDAR_RETURN_IF_ERROR(Gather(requests, *io));
-    times.infer_start = times.infer_end = clock_.Now();
-    TONDAR_RETURN_IF_ERROR(session_->Run());
-    times.infer_end = clock_.Now();
-    return Scatter(requests, *io, rows, responses);
-  }();
+  const Status status = Compute(requests, rows, times, responses);
   times.compute_end = clock_.Now();
   for (WaitingRequest& waiting : requests) {
     Timestamps& own = waiting.request->times;
@@ -82,6 +76,20 @@ Status Instance::RunTogether(std::span<WaitingRequest> requests, std::span<Respo
                              times.infer_end - times.infer_start, times.compute_end - times.infer_end);
   }
   return status;
+}
+
+Status Instance::Compute(std::span<const WaitingRequest> requests, int64_t rows, Timestamps& times,
+                         std::span<Response> responses) {
+  try {
+    TONDAR_ASSIGN_OR_RETURN(const Binding* io, BindFor(requests, rows));
+    TONDAR_RETURN_IF_ERROR(Gather(requests, *io));
+    times.infer_start = times.infer_end = clock_.Now();
+    TONDAR_RETURN_IF_ERROR(session_->Run());
+    times.infer_end = clock_.Now();
+    return Scatter(requests, *io, rows, responses);
+  } catch (const std::bad_alloc&) {  // answers may be large; the other requests and models go on
+    return ResourceExhausted("no memory for a batch of {} rows; send smaller batches", rows);
+  }
 }
 
 Result<const Binding*> Instance::BindFor(std::span<const WaitingRequest> requests, int64_t rows) {

@@ -36,6 +36,9 @@ class Instance {
 
  private:
   Status RunTogether(std::span<WaitingRequest> requests, std::span<Response> responses);
+  // Binds, gathers, runs and scatters. ResourceExhausted also where operator new throws.
+  Status Compute(std::span<const WaitingRequest> requests, int64_t rows, Timestamps& times,
+                 std::span<Response> responses);
   Result<const Binding*> BindFor(std::span<const WaitingRequest> requests, int64_t rows);
   Status Gather(std::span<const WaitingRequest> requests, const Binding& io);
   Status Scatter(std::span<const WaitingRequest> requests, const Binding& io, int64_t rows,

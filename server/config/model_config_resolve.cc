@@ -14,6 +14,7 @@ using Proto = inference::ModelConfig;
 
 constexpr std::chrono::microseconds kLongestDelay = std::chrono::hours(1);  // beyond it a typing error is likelier
 constexpr int kMostInstances = 1024;
+constexpr int32_t kLargestWrittenBatch = 1 << 20;  // as --default-max-batch-size; statistics keep a row per batch size
 
 // The model file formats, and how configurations spell the server part that used to run them.
 struct Platform {
@@ -95,6 +96,9 @@ int64_t LargestBatch(const Signature& signature) {
 Result<int32_t> CheckWrittenBatchSize(int32_t written, const Signature& signature) {
   if (written < 0) return InvalidArgument("config: max_batch_size {} is negative; write 0 for a model that does not batch", written);
   if (written == 0) return 0;
+  if (written > kLargestWrittenBatch) {
+    return InvalidArgument("config: max_batch_size {} is out of range [0, {}]", written, kLargestWrittenBatch);
+  }
   if (!signature.batchable) {
     return InvalidArgument("config: max_batch_size {}, but the model cannot batch: {}; export it with a dynamic first "
                            "dimension or write max_batch_size: 0", written, WhyNotBatchable(signature));

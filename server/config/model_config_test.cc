@@ -175,6 +175,7 @@ TEST_F(ModelConfigTest, RefusesWhatContradictsTheModelFile) {
       {"output { name: 'scores' dims: [ -1 ] }", "dims [-1], expected [3]"},
       {"max_batch_size: 0 output { name: 'scores' dims: [ 3 ] }", "write the first dimension too"},
       {"max_batch_size: -1", "is negative"},
+      {"max_batch_size: 2000000000", "2000000000 is out of range [0, 1048576]"},
       {"max_batch_size: 8 dynamic_batching { preferred_batch_size: 9 }", "9 is out of range [1, 8]"},
       {"dynamic_batching { max_queue_delay_microseconds: 18446744073709551615 }", "out of range"},
       {"version_policy { specific { } }", "names no version"},

@@ -44,7 +44,7 @@ class Model {
   virtual const Signature& signature() const = 0;
   virtual std::string_view platform() const = 0;  // "pt2" or "onnx"
   virtual std::string_view producer() const = 0;  // "torch 2.15.0"
-  virtual size_t weight_bytes() const = 0;
+  virtual size_t weight_bytes() const = 0;        // as in the file, and what the device packed of them
 
   // Unimplemented: the accelerator cannot run a step and may not fall back; names the steps.
   virtual Result<std::unique_ptr<Session>> CreateSession(const SessionOptions& options) const = 0;

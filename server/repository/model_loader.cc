@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <new>
 
 #include "engine/base/log.h"
 #include "server/request/request.h"
@@ -83,13 +84,24 @@ Result<Duration> WarmUp(Session& session, const Clock& clock) {
 Result<std::unique_ptr<ModelVersion>> ModelLoader::Load(const std::string& name, const std::string& directory,
                                                         int64_t version, const ModelConfigSource& source) const {
   const TimePoint start = dependencies_.clock.Now();
-  auto loaded = LoadVersion(name, directory, version, source);
+  auto loaded = LoadOrRunOutOfMemory(name, directory, version, source);
   if (!loaded.ok()) return loaded.status().Annotated(fmt::format("model '{}' version {}", name, version));
   const Duration took = dependencies_.clock.Now() - start;
   (*loaded)->metrics().SetLoadDuration(took);
   LogInfo("model '{}' version {}: loaded in {} ms", name, version,
           std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
   return loaded;
+}
+
+// A model that is too large, or claims to be, must not end the server that serves others.
+Result<std::unique_ptr<ModelVersion>> ModelLoader::LoadOrRunOutOfMemory(const std::string& name,
+                                                                        const std::string& directory, int64_t version,
+                                                                        const ModelConfigSource& source) const {
+  try {
+    return LoadVersion(name, directory, version, source);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("no memory to load it; free some, or serve fewer models or instances");
+  }
 }
 
 Result<std::unique_ptr<ModelVersion>> ModelLoader::LoadVersion(const std::string& name, const std::string& directory,
@@ -110,7 +122,7 @@ Result<std::unique_ptr<ModelVersion>> ModelLoader::LoadVersion(const std::string
       dependencies_.registry, name, version_text,
       std::initializer_list<std::string_view>{Name(Protocol::kInProcess), Name(Protocol::kHttp), Name(Protocol::kGrpc)},
       static_cast<size_t>(config.max_batch_size));
-  metrics->AddMemory(static_cast<int64_t>(model->weight_bytes() + sessions.front()->memory().packed_bytes));
+  metrics->AddMemory(static_cast<int64_t>(model->weight_bytes()));  // instances add their activations themselves
 
   const bool on_cpu = options_.accelerator == "cpu";
   SchedulerOptions scheduling = MakeSchedulerOptions(config, version_text, on_cpu, run);

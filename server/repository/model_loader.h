@@ -34,11 +34,14 @@ class ModelLoader {
 
   // Loads DIRECTORY/<version>/<model file>, makes its instances and runs each until it is warm, so that the first
   // request is as fast as the next. Blocks for as long as that takes. Codes: what Engine::Load, CreateSession and
-  // ResolveModelConfig return; NotFound: no model file. The message names model and version.
+  // ResolveModelConfig return; NotFound: no model file; ResourceExhausted: no memory. The message names model and
+  // version.
   Result<std::unique_ptr<ModelVersion>> Load(const std::string& name, const std::string& directory, int64_t version,
                                              const ModelConfigSource& source) const;
 
  private:
+  Result<std::unique_ptr<ModelVersion>> LoadOrRunOutOfMemory(const std::string& name, const std::string& directory,
+                                                             int64_t version, const ModelConfigSource& source) const;
   Result<std::unique_ptr<ModelVersion>> LoadVersion(const std::string& name, const std::string& directory,
                                                     int64_t version, const ModelConfigSource& source) const;
 

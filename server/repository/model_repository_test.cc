@@ -319,6 +319,28 @@ TEST(ExplicitTest, AFailedLoadIsTriedAgainWhenAsked) {
   EXPECT_EQ(bench.Ask("a"), 10);
 }
 
+TEST(ExplicitTest, AModelThatDoesNotFitIsRefusedAndTheOthersServe) {
+  RepositoryBench bench(kExplicit);
+  bench.PutModel("a", 1, 10);
+  bench.PutModel("b", 1, 20);
+  bench.Start();
+  ASSERT_TRUE(bench.Load("a").ok());
+  bench.engine.on_load = [](const std::string&) { throw std::bad_alloc(); };
+  const Status status = bench.Load("b");
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("model 'b' version 1: no memory to load it"));
+  EXPECT_EQ(bench.Ask("a"), 10);
+}
+
+TEST(ExplicitTest, MemoryOfAVersionIsWeightsOnceAndActivations) {
+  RepositoryBench bench(kExplicit);
+  bench.PutModel("a", 1, 10);
+  bench.Start();
+  ASSERT_TRUE(bench.Load("a").ok());
+  // 1000 of the model, and one float each of input and output.
+  EXPECT_THAT(bench.registry.Export(), HasSubstr("tondar_model_memory_bytes{model=\"a\",version=\"1\"} 1008\n"));
+}
+
 TEST(ExplicitTest, AConfigurationSentAlongStaysUntilTheModelIsUnloaded) {
   RepositoryBench bench(kExplicit);
   bench.PutModel("a", 1, 10);

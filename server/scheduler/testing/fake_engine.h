@@ -39,7 +39,9 @@ class FakeSession final : public Session {
   Result<const Binding*> Bind(std::span<const Dims> input_shapes) override;
   Status Run() override;
   Status RunProfiled(std::vector<StepTime>&) override { return Run(); }
-  MemoryReport memory() const override { return {.arena_bytes = buffers_.size() * sizeof(float)}; }
+  MemoryReport memory() const override {
+    return {.weight_bytes = 600, .packed_bytes = 400, .arena_bytes = buffers_.size() * sizeof(float)};
+  }
   SessionCounters counters() const override { return counters_; }
 
  private:
@@ -59,7 +61,7 @@ class FakeModel final : public Model {
   const Signature& signature() const override { return signature_; }
   std::string_view platform() const override { return "pt2"; }
   std::string_view producer() const override { return "fake"; }
-  size_t weight_bytes() const override { return 1000; }
+  size_t weight_bytes() const override { return 1000; }  // 600 of the file, 400 packed
   Result<std::unique_ptr<Session>> CreateSession(const SessionOptions&) const override {
     return std::unique_ptr<Session>(std::make_unique<FakeSession>(signature_, offset_, behaviour_));
   }

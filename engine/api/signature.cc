@@ -49,9 +49,12 @@ bool SolveLinear(const Dim& extent, int64_t found, Solution& solution) {
     values[static_cast<size_t>(id)] = symbol_value;
     return extent.Evaluate(values);
   };
-  const int64_t at_zero = value_at(0), slope = value_at(1) - at_zero;
-  if (slope == 0 || (found - at_zero) % slope != 0) return false;
-  const int64_t candidate = (found - at_zero) / slope;
+  const int64_t at_zero = value_at(0);
+  int64_t slope = 0, distance = 0;  // the extents come from callers, who may send any number
+  if (__builtin_sub_overflow(value_at(1), at_zero, &slope)) return false;
+  if (__builtin_sub_overflow(found, at_zero, &distance)) return false;
+  if (slope == 0 || (slope == -1 && distance == INT64_MIN) || distance % slope != 0) return false;
+  const int64_t candidate = distance / slope;
   if (value_at(candidate) != found) return false;
   solution.Set(id, candidate);
   return true;

@@ -57,5 +57,13 @@ TEST(SignatureTest, ErrorsNameInputExtentAndExpectation) {
   }
 }
 
+TEST(SignatureTest, ExtentsAtTheEndOfTheRangeAreRefused) {
+  Signature signature = Sample();
+  signature.symbols[1].max = INT64_MAX;
+  signature.inputs[1].shape[1] = Dim::Symbol(1) - Dim(2);
+  const Dims shapes[] = {{3, 4}, {3, INT64_MAX}};
+  EXPECT_EQ(SolveSymbols(signature, shapes).status().code(), StatusCode::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace tondar

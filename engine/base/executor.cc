@@ -14,7 +14,6 @@ void NameThisThread(const std::string& name) {
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());  // the kernel keeps 15 characters
 }
 
-
 }  // namespace
 
 int CoreCount() {

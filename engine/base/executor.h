@@ -52,7 +52,7 @@ class ManualExecutor final : public Executor {
 };
 
 // Splits a loop over a fixed team of threads; the caller is member 0. Used by CPU kernels on the hot path: Run
-// allocates nothing and takes no lock while the team is awake; helpers spin `spin` iterations, then park.
+// allocates nothing and takes no lock while the team is awake; the others spin for a while after a run, then park.
 // Run may be called by one thread at a time. Which member runs which range is fixed, so results never depend on timing.
 class ThreadTeam {
  public:

@@ -144,7 +144,8 @@ int RunBench(int argc, char** argv) {
   const Result<BenchResult> result = Measure(options);
   if (!result.ok()) return Fail("bench", result.status());
   if (options.json) {
-    std::printf("%s\n", ToJson(*result).dump().c_str());
+    // Steps are named by the file, which need not be UTF-8.
+    std::printf("%s\n", ToJson(*result).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   } else {
     Print(*result);
   }

@@ -27,13 +27,17 @@ int RunHealth(int argc, char** argv) {
   app.add_option("--url", url, "the server's REST address")->capture_default_str();
   app.add_flag("--live", live, "ask whether it is live instead");
   app.add_option("--model", model, "ask whether this model is ready instead");
-  app.add_option("--timeout-secs", timeout_secs, "longest wait for the answer")->capture_default_str();
+  app.add_option("--timeout-secs", timeout_secs, "longest wait for the answer")
+      ->capture_default_str()
+      ->check(CLI::Range(0.001, 86400.0));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  const std::string path = !model.empty() ? "/v2/models/" + model + "/ready" : live ? "/v2/health/live" : "/v2/health/ready";
+  const std::string path = !model.empty() ? "/v2/models/" + EncodeSegment(model) + "/ready"
+                           : live         ? "/v2/health/live"
+                                          : "/v2/health/ready";
   const Status status = Ask(url, path, timeout_secs);
   if (!status.ok()) return Fail("health", status);
   std::printf("%s\n", live ? "live" : "ready");

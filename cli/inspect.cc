@@ -59,6 +59,11 @@ nlohmann::json TensorsToJson(const std::vector<TensorSpec>& specs, const Signatu
   return list;
 }
 
+// Names come from the file and need not be UTF-8, which JSON must be.
+std::string Text(const nlohmann::json& json) {
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 nlohmann::json ToJson(const Model& model, bool plan, bool graph) {
   const Signature& signature = model.signature();
   nlohmann::json json = {{"supported", true},
@@ -102,11 +107,11 @@ int RunInspect(int argc, char** argv) {
   }
   const Result<std::unique_ptr<ModelRun>> run = ModelRun::Create(options);
   if (!run.ok()) {
-    if (json) std::printf("%s\n", nlohmann::json{{"supported", false}, {"error", run.status().message()}}.dump().c_str());
+    if (json) std::printf("%s\n", Text({{"supported", false}, {"error", run.status().message()}}).c_str());
     return Fail("inspect", run.status());
   }
   if (json) {
-    std::printf("%s\n", ToJson((*run)->model(), plan, graph).dump(2).c_str());
+    std::printf("%s\n", Text(ToJson((*run)->model(), plan, graph)).c_str());
   } else {
     Print((*run)->model(), plan, graph);
   }

@@ -50,7 +50,7 @@ Status List(const HttpClient& client, bool as_json, const std::string& only) {
 }
 
 Status Steer(const HttpClient& client, const std::string& verb, const std::string& model) {
-  TONDAR_RETURN_IF_ERROR(Post(client, "/v2/repository/models/" + model + "/" + verb, "{}").status());
+  TONDAR_RETURN_IF_ERROR(Post(client, "/v2/repository/models/" + EncodeSegment(model) + "/" + verb, "{}").status());
   std::printf("%s: %sed\n", model.c_str(), verb.c_str());
   return OkStatus();
 }
@@ -63,7 +63,9 @@ int RunRepo(int argc, char** argv) {
   bool as_json = false;
   double timeout_secs = 300;
   app.add_option("--url", url, "the server's REST address")->capture_default_str();
-  app.add_option("--timeout-secs", timeout_secs, "longest wait for an answer")->capture_default_str();
+  app.add_option("--timeout-secs", timeout_secs, "longest wait for an answer")
+      ->capture_default_str()
+      ->check(CLI::Range(0.001, 86400.0));
   app.require_subcommand(1);
   app.fallthrough();
   CLI::App* list = app.add_subcommand("list", "every model and version with its state");

@@ -28,6 +28,19 @@ void Drive(asio::io_context& context) {
 
 }  // namespace
 
+std::string EncodeSegment(std::string_view name) {
+  constexpr std::string_view kUnreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+  std::string segment;
+  for (char c : name) {
+    if (kUnreserved.find(c) != std::string_view::npos) {
+      segment += c;
+    } else {
+      segment += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return segment;
+}
+
 Result<HttpClient> HttpClient::Create(std::string_view url, std::chrono::milliseconds timeout) {
   if (url.substr(0, 8) == "https://") return InvalidArgument("url '{}': https is not supported, use http", url);
   std::string_view rest = url.substr(0, 7) == "http://" ? url.substr(7) : url;

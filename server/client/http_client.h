@@ -15,6 +15,9 @@ struct HttpResponse {
   std::string body;
 };
 
+// `name` as one segment of a path: bytes that mean something there, or are not ASCII, percent-encoded (RFC 3986).
+std::string EncodeSegment(std::string_view name);
+
 // One connection per call. Thread-compatible.
 class HttpClient {
  public:

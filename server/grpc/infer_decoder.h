@@ -8,13 +8,13 @@
 
 namespace tondar {
 
-// Fills names, parameters, priority, timeout, inputs and outputs of `request` from an encoded ModelInferRequest.
+// Fills names, parameters, inputs and outputs of `request` from an encoded ModelInferRequest.
 // InputTensor::bytes borrow from `message`, which must live as long as the request, or from request.owned.
 // Accepts exactly what protobuf's parser accepts; unknown fields are skipped. Whether tensors fit a model is judged
 // later, by service/validate_request.
 // InvalidArgument: malformed bytes, an unknown datatype, more than kMaxRank extents, typed and raw data together, a
-// wrong number of raw entries, bad values of known parameters, reserved parameters. Unimplemented: shared memory,
-// classification. ResourceExhausted: no memory for typed data.
+// wrong number of raw entries, a parameter without a value. Unimplemented: shared memory, classification.
+// ResourceExhausted: no memory for typed data.
 Status DecodeInferRequest(WireBytes message, Request& request);
 
 }  // namespace tondar

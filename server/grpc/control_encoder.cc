@@ -73,7 +73,7 @@ void Encode(const std::vector<ModelIndexEntry>& index, inference::RepositoryInde
   }
 }
 
-Result<Parameters> DecodeLoadParameters(const RepositoryParameters& parameters) {
+Result<Parameters> DecodeRepositoryParameters(const RepositoryParameters& parameters) {
   Parameters decoded;
   for (const auto& [name, value] : parameters) {
     switch (value.parameter_choice_case()) {
@@ -82,20 +82,10 @@ Result<Parameters> DecodeLoadParameters(const RepositoryParameters& parameters) 
       case inference::ModelRepositoryParameter::kStringParam: decoded[name] = value.string_param(); break;
       case inference::ModelRepositoryParameter::kBytesParam: decoded[name] = value.bytes_param(); break;
       case inference::ModelRepositoryParameter::PARAMETER_CHOICE_NOT_SET:
-        return InvalidArgument("load parameter '{}' has no value", name);
+        return InvalidArgument("parameter '{}' has no value", name);
     }
   }
   return decoded;
-}
-
-Status CheckUnloadParameters(const RepositoryParameters& parameters) {
-  for (const auto& [name, value] : parameters) {
-    if (name != "unload_dependents") return InvalidArgument("unknown unload parameter '{}'", name);
-    if (value.parameter_choice_case() != inference::ModelRepositoryParameter::kBoolParam) {
-      return InvalidArgument("unload parameter 'unload_dependents' must be a bool");
-    }
-  }
-  return OkStatus();
 }
 
 }  // namespace tondar

@@ -15,9 +15,7 @@ void Encode(const std::vector<ModelIndexEntry>& index, inference::RepositoryInde
 using RepositoryParameters = google::protobuf::Map<std::string, inference::ModelRepositoryParameter>;
 
 // InvalidArgument: a parameter without a value.
-Result<Parameters> DecodeLoadParameters(const RepositoryParameters& parameters);
-// InvalidArgument: a parameter that unloading does not know. unload_dependents is accepted: nothing depends on a model.
-Status CheckUnloadParameters(const RepositoryParameters& parameters);
+Result<Parameters> DecodeRepositoryParameters(const RepositoryParameters& parameters);
 
 }  // namespace tondar
 

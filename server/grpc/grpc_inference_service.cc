@@ -99,7 +99,7 @@ TONDAR_RPC(RepositoryIndex) {
 TONDAR_RPC(RepositoryModelLoad) {
   return WaitingCall::Start(may_wait_, [this, request]() -> Status {
     TONDAR_RETURN_IF_ERROR(CheckRepository(request->repository_name()));
-    TONDAR_ASSIGN_OR_RETURN(const Parameters parameters, DecodeLoadParameters(request->parameters()));
+    TONDAR_ASSIGN_OR_RETURN(const Parameters parameters, DecodeRepositoryParameters(request->parameters()));
     return control_.LoadModel(request->model_name(), parameters);
   });
 }
@@ -107,8 +107,8 @@ TONDAR_RPC(RepositoryModelLoad) {
 TONDAR_RPC(RepositoryModelUnload) {
   return WaitingCall::Start(may_wait_, [this, request]() -> Status {
     TONDAR_RETURN_IF_ERROR(CheckRepository(request->repository_name()));
-    TONDAR_RETURN_IF_ERROR(CheckUnloadParameters(request->parameters()));
-    return control_.UnloadModel(request->model_name());
+    TONDAR_ASSIGN_OR_RETURN(const Parameters parameters, DecodeRepositoryParameters(request->parameters()));
+    return control_.UnloadModel(request->model_name(), parameters);
   });
 }
 

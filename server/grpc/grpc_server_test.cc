@@ -11,7 +11,7 @@
 
 #include "grpc_service.grpc.pb.h"
 #include "health.grpc.pb.h"
-#include "server/grpc/testing/fakes.h"
+#include "server/service/testing/fake_services.h"
 
 namespace tondar {
 namespace {
@@ -44,7 +44,7 @@ class GrpcServerTest : public ::testing::Test {
 
   static ModelInferRequest EchoRequest(size_t bytes) {
     ModelInferRequest request;
-    request.set_model_name("echo");
+    request.set_model_name("m");
     request.set_id("7");
     auto& input = *request.add_inputs();
     input.set_name("x");
@@ -70,7 +70,7 @@ TEST_F(GrpcServerTest, InfersTensorsOfAllSizesBitForBit) {
     grpc::ClientContext context;
     const grpc::Status status = stub_->ModelInfer(&context, request, &response);
     ASSERT_TRUE(status.ok()) << status.error_message();
-    EXPECT_EQ(response.model_name(), "echo");
+    EXPECT_EQ(response.model_name(), "m");
     EXPECT_EQ(response.model_version(), "1");
     EXPECT_EQ(response.id(), "7");
     ASSERT_EQ(response.outputs_size(), 1);
@@ -102,7 +102,7 @@ TEST_F(GrpcServerTest, ManyClientsGetTheirOwnAnswers) {
 
 TEST_F(GrpcServerTest, TheRequestCarriesWhatTheCallSaid) {
   std::unique_ptr<Request> seen;
-  inference_.behaviour = [&](std::unique_ptr<Request> request) {
+  inference_.on_infer = [&](std::unique_ptr<Request> request) {
     auto copy = std::make_unique<Request>();
     copy->deadline = request->deadline;
     copy->protocol = request->protocol;
@@ -129,7 +129,7 @@ TEST_F(GrpcServerTest, TheRequestCarriesWhatTheCallSaid) {
 
 TEST_F(GrpcServerTest, ErrorsKeepTheirCodeAndText) {
   for (int code = 1; code <= 16; ++code) {
-    inference_.behaviour = [&](std::unique_ptr<Request> request) {
+    inference_.on_infer = [&](std::unique_ptr<Request> request) {
       CompleteWithError(std::move(request), Status(static_cast<StatusCode>(code), "said so"));
     };
     ModelInferResponse response;
@@ -141,7 +141,7 @@ TEST_F(GrpcServerTest, ErrorsKeepTheirCodeAndText) {
 }
 
 TEST_F(GrpcServerTest, VeryLongMessagesArrive) {
-  inference_.behaviour = [&](std::unique_ptr<Request> request) {
+  inference_.on_infer = [&](std::unique_ptr<Request> request) {
     std::string text;
     while (text.size() < 100'000) text += "\xc3\xa9";
     CompleteWithError(std::move(request), InvalidArgument("{}", text));
@@ -168,7 +168,7 @@ TEST_F(GrpcServerTest, MessagesAboveTheLimitAreRefused) {
   ModelInferResponse response;
   grpc::ClientContext context;
   EXPECT_EQ(stub_->ModelInfer(&context, EchoRequest(20000), &response).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  inference_.behaviour = [](std::unique_ptr<Request> request) {
+  inference_.on_infer = [](std::unique_ptr<Request> request) {
     Response response;
     response.outputs.emplace_back().bytes = ByteBuffer(20000);
     Complete(std::move(request), std::move(response));
@@ -211,7 +211,7 @@ bool Eventually(Condition condition) {
 
 TEST_F(GrpcServerTest, CancellationReachesTheRequest) {
   Holder holder;
-  inference_.behaviour = [&](std::unique_ptr<Request> request) { holder.Put(std::move(request)); };
+  inference_.on_infer = [&](std::unique_ptr<Request> request) { holder.Put(std::move(request)); };
   grpc::ClientContext context;
   grpc::Status status;
   std::thread client([&] {
@@ -230,7 +230,7 @@ TEST_F(GrpcServerTest, CancellationReachesTheRequest) {
 
 TEST_F(GrpcServerTest, CallsInFlightFinishDuringStop) {
   Holder holder;
-  inference_.behaviour = [&](std::unique_ptr<Request> request) { holder.Put(std::move(request)); };
+  inference_.on_infer = [&](std::unique_ptr<Request> request) { holder.Put(std::move(request)); };
   grpc::Status status;
   std::thread client([&] {
     ModelInferResponse response;
@@ -252,7 +252,7 @@ TEST_F(GrpcServerTest, CallsInFlightFinishDuringStop) {
 
 TEST_F(GrpcServerTest, StopCancelsWhatTakesTooLong) {
   Holder holder;
-  inference_.behaviour = [&](std::unique_ptr<Request> request) { holder.Put(std::move(request)); };
+  inference_.on_infer = [&](std::unique_ptr<Request> request) { holder.Put(std::move(request)); };
   std::thread client([&] {
     ModelInferResponse response;
     grpc::ClientContext context;
@@ -279,37 +279,37 @@ TEST_F(GrpcServerTest, MetadataConfigurationAndStatistics) {
   grpc::ClientContext c1, c2, c3, c4, c5, c6;
   ASSERT_TRUE(stub_->ServerMetadata(&c1, {}, &server).ok());
   EXPECT_EQ(server.name(), "tondar");
-  EXPECT_THAT(server.extensions(), ElementsAre("statistics"));
+  EXPECT_THAT(server.extensions(), ElementsAre("binary_tensor_data", "statistics"));
 
   inference::ModelMetadataRequest ask;
-  ask.set_name("echo");
+  ask.set_name("m");
   inference::ModelMetadataResponse metadata;
   ASSERT_TRUE(stub_->ModelMetadata(&c2, ask, &metadata).ok());
   EXPECT_EQ(metadata.platform(), "onnx");
-  EXPECT_THAT(metadata.versions(), ElementsAre("1"));
+  EXPECT_THAT(metadata.versions(), ElementsAre("1", "2"));
   EXPECT_EQ(metadata.inputs(0).datatype(), "FP32");
-  EXPECT_THAT(metadata.inputs(0).shape(), ElementsAre(-1, 4));
+  EXPECT_THAT(metadata.inputs(0).shape(), ElementsAre(-1, 3));
 
   inference::ModelConfigRequest ask_config;
-  ask_config.set_name("echo");
+  ask_config.set_name("m");
   inference::ModelConfigResponse config;
   ASSERT_TRUE(stub_->ModelConfig(&c3, ask_config, &config).ok());
   EXPECT_EQ(config.config().max_batch_size(), 64);
-  EXPECT_THAT(config.config().input(0).dims(), ElementsAre(4));
+  EXPECT_THAT(config.config().input(0).dims(), ElementsAre(3));
 
   inference::ModelStatisticsResponse statistics;
   ASSERT_TRUE(stub_->ModelStatistics(&c4, {}, &statistics).ok());
   const auto& model = statistics.model_stats(0);
-  EXPECT_EQ(model.inference_count(), 3u);
-  EXPECT_EQ(model.inference_stats().success().ns(), 1000u);
+  EXPECT_EQ(model.inference_count(), 7u);
+  EXPECT_EQ(model.inference_stats().success().ns(), 900u);
   EXPECT_TRUE(model.inference_stats().has_cache_miss());
-  EXPECT_EQ(model.batch_stats(0).compute_infer().count(), 3u);
-  EXPECT_EQ(model.memory_usage(0).byte_size(), 77u);
+  EXPECT_EQ(model.batch_stats(0).compute_infer().count(), 2u);
+  EXPECT_EQ(model.memory_usage(0).byte_size(), 4096u);
 
   ask.set_name("nobody");
   const grpc::Status status = stub_->ModelMetadata(&c5, ask, &metadata);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
-  EXPECT_EQ(status.error_message(), "unknown model 'nobody'");
+  EXPECT_EQ(status.error_message(), "no model 'nobody' version ''");
   ask_config.set_name("nobody");
   EXPECT_EQ(stub_->ModelConfig(&c6, ask_config, &config).error_code(), grpc::StatusCode::NOT_FOUND);
 }
@@ -327,7 +327,7 @@ TEST_F(GrpcServerTest, LivenessAndReadiness) {
   ASSERT_TRUE(stub_->ServerReady(&c3, {}, &ready).ok());
   EXPECT_FALSE(ready.ready());
   inference::ModelReadyRequest ask;
-  ask.set_name("echo");
+  ask.set_name("m");
   ASSERT_TRUE(stub_->ModelReady(&c4, ask, &model).ok());
   EXPECT_TRUE(model.ready());
   ask.set_name("nobody");
@@ -338,24 +338,24 @@ TEST_F(GrpcServerTest, LivenessAndReadiness) {
 TEST_F(GrpcServerTest, TheRepository) {
   inference::RepositoryIndexRequest ask;
   inference::RepositoryIndexResponse index;
-  grpc::ClientContext c1, c2, c3, c4, c5, c6, c7;
+  grpc::ClientContext c1, c2, c3, c4, c5, c6;
   ASSERT_TRUE(stub_->RepositoryIndex(&c1, ask, &index).ok());
-  ASSERT_EQ(index.models_size(), 2);
-  EXPECT_EQ(index.models(1).reason(), "no file");
+  ASSERT_EQ(index.models_size(), 3);
+  EXPECT_EQ(index.models(0).reason(), "no model file");
   ask.set_ready(true);
   ASSERT_TRUE(stub_->RepositoryIndex(&c2, ask, &index).ok());
-  EXPECT_EQ(index.models_size(), 1);
+  EXPECT_EQ(index.models_size(), 2);
   ask.set_repository_name("other");
   EXPECT_EQ(stub_->RepositoryIndex(&c3, ask, &index).error_code(), grpc::StatusCode::UNIMPLEMENTED);
 
   Parameters seen;
-  control_.load = [&](std::string_view name, const Parameters& parameters) {
+  control_.on_load = [&](std::string_view name, const Parameters& parameters) {
     seen = parameters;
-    return name == "echo" ? OkStatus() : NotFound("no model '{}'", name);
+    return name == "m" ? OkStatus() : NotFound("no model '{}'", name);
   };
   inference::RepositoryModelLoadRequest load;
   inference::RepositoryModelLoadResponse loaded;
-  load.set_model_name("echo");
+  load.set_model_name("m");
   (*load.mutable_parameters())["config"].set_string_param("{}");
   (*load.mutable_parameters())["file:1/model.onnx"].set_bytes_param(std::string("\0\1", 2));
   ASSERT_TRUE(stub_->RepositoryModelLoad(&c4, load, &loaded).ok());
@@ -365,17 +365,17 @@ TEST_F(GrpcServerTest, TheRepository) {
 
   inference::RepositoryModelUnloadRequest unload;
   inference::RepositoryModelUnloadResponse unloaded;
-  unload.set_model_name("echo");
+  unload.set_model_name("m");
   (*unload.mutable_parameters())["unload_dependents"].set_bool_param(true);
   EXPECT_TRUE(stub_->RepositoryModelUnload(&c6, unload, &unloaded).ok());
-  (*unload.mutable_parameters())["force"].set_bool_param(true);
-  EXPECT_EQ(stub_->RepositoryModelUnload(&c7, unload, &unloaded).error_message(), "unknown unload parameter 'force'");
+  MutexLock lock(control_.mu);
+  EXPECT_EQ(control_.calls.back(), "unload m unload_dependents=true");
 }
 
 TEST_F(GrpcServerTest, LoadsThatWaitHoldNothingUp) {
   std::mutex gate;
   gate.lock();
-  control_.load = [&](std::string_view, const Parameters&) {
+  control_.on_load = [&](std::string_view, const Parameters&) {
     std::lock_guard wait(gate);
     return OkStatus();
   };
@@ -440,7 +440,7 @@ class HealthTest : public GrpcServerTest {
 TEST_F(HealthTest, CheckFollowsReadiness) {
   EXPECT_EQ(Check(""), std::pair(grpc::StatusCode::OK, HealthCheckResponse::SERVING));
   EXPECT_EQ(Check("inference.GRPCInferenceService"), std::pair(grpc::StatusCode::OK, HealthCheckResponse::SERVING));
-  EXPECT_EQ(Check("echo"), std::pair(grpc::StatusCode::OK, HealthCheckResponse::SERVING));
+  EXPECT_EQ(Check("m"), std::pair(grpc::StatusCode::OK, HealthCheckResponse::SERVING));
   EXPECT_EQ(Check("nobody").first, grpc::StatusCode::NOT_FOUND);
   control_.ready = false;
   EXPECT_EQ(Check(""), std::pair(grpc::StatusCode::OK, HealthCheckResponse::NOT_SERVING));

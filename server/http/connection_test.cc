@@ -13,6 +13,7 @@ namespace tondar {
 namespace {
 
 using std::chrono::milliseconds;
+using testing::FakeInferenceService;
 
 constexpr std::string_view kInferPath = "/v2/models/m/infer";
 const std::string kInfer = R"({"inputs":[{"name":"x","shape":[1],"datatype":"INT32","data":[42]}]})";

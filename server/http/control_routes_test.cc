@@ -95,8 +95,8 @@ TEST_F(ControlRoutes, LoadAndUnload) {
   EXPECT_TRUE(PostJson("/v2/repository/models/m/load", "[]", 400).contains("error"));
   EXPECT_TRUE(PostJson("/v2/repository/models/m/load", R"({"parameters":{"config":{}}})", 400).contains("error"));
   MutexLock lock(served_.control.mu);
-  EXPECT_EQ(served_.control.calls,
-            (std::vector<std::string>{"load m", "load m config={\"a\":1}", "unload m", "load missing"}));
+  EXPECT_EQ(served_.control.calls, (std::vector<std::string>{"load m", "load m config={\"a\":1}",
+                                                             "unload m unload_dependents=false", "load missing"}));
 }
 
 TEST(BlockingRoutes, LeaveHealthResponsive) {
@@ -105,7 +105,10 @@ TEST(BlockingRoutes, LeaveHealthResponsive) {
   Served served(options);
   std::promise<void> go_on;
   auto may_go_on = go_on.get_future().share();
-  served.control.before_load = [may_go_on] { may_go_on.wait(); };
+  served.control.on_load = [may_go_on](std::string_view, const Parameters&) {
+    may_go_on.wait();
+    return OkStatus();
+  };
   RawClient loader(served.server->port()), prober(served.server->port());
   loader.Send(RawClient::Render("POST", "/v2/repository/models/m/load", ""));
   EXPECT_EQ(prober.Get("/v2/health/live").status, 200);
@@ -148,8 +151,12 @@ TEST_F(ControlRoutes, ExtensionsThatAreNotThere) {
 }
 
 TEST_F(ControlRoutes, Config) {
-  served_.control.config.name = "m";
-  EXPECT_EQ(client_.Get("/v2/models/n/config").status, 404);
+  const json config = GetJson("/v2/models/m/config");
+  EXPECT_EQ(config["name"], "m");
+  EXPECT_EQ(config["max_batch_size"], 64);
+  EXPECT_EQ(config["input"][0]["dims"], json({3}));
+  EXPECT_EQ(GetJson("/v2/models/m/versions/2/config"), config);
+  EXPECT_TRUE(GetJson("/v2/models/n/config", 404).contains("error"));
 }
 
 TEST(PercentDecode, DecodesOrRefuses) {

@@ -13,6 +13,7 @@ namespace tondar {
 namespace {
 
 using nlohmann::json;
+using testing::FakeInferenceService;
 
 constexpr std::string_view kPath = "/v2/models/m/infer";
 

@@ -95,12 +95,13 @@ void Load(const RouteServices& services, const RouteCall& call) {
               });
 }
 
-// unload_dependents is read and has no effect: no model depends on another here.
 void Unload(const RouteServices& services, const RouteCall& call) {
-  const Result<Parameters> parameters = ReadRepositoryParameters(call.request);
+  Result<Parameters> parameters = ReadRepositoryParameters(call.request);
   if (!parameters.ok()) return call.exchange.Respond(ErrorResponse(parameters.status()));
   RunBlocking(services, call, "unload",
-              [&control = services.control](const std::string& model) { return control.UnloadModel(model); });
+              [&control = services.control, parameters = std::move(*parameters)](const std::string& model) {
+                return control.UnloadModel(model, parameters);
+              });
 }
 
 constexpr Route kRoutes[] = {

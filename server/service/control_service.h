@@ -89,8 +89,10 @@ class ControlService {
   // Unavailable: not in explicit mode. NotFound: no such model in the repository. InvalidArgument: the model is
   // broken; the versions that served go on serving. Other parameters: InvalidArgument, by name.
   virtual Status LoadModel(std::string_view name, const Parameters& parameters) = 0;
-  // Unloads all versions; requests in flight finish. Unknown models count as unloaded.
-  virtual Status UnloadModel(std::string_view name) = 0;
+  // Unloads all versions; requests in flight finish. Unknown models count as unloaded. `parameters` may hold
+  // "unload_dependents", a bool without effect: no model depends on another. Unavailable: not in explicit mode.
+  // InvalidArgument: other parameters, by name.
+  virtual Status UnloadModel(std::string_view name, const Parameters& parameters) = 0;
 };
 
 }  // namespace tondar

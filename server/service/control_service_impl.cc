@@ -56,6 +56,18 @@ Result<std::optional<ConfigOverride>> ReadLoadParameters(const Parameters& param
   return config;
 }
 
+Status CheckUnloadParameters(const Parameters& parameters) {
+  for (const auto& [name, value] : parameters) {
+    if (name != "unload_dependents") {
+      return InvalidArgument("unload parameter '{}' is not supported; only 'unload_dependents' is", name);
+    }
+    if (!std::holds_alternative<bool>(value)) {
+      return InvalidArgument("unload parameter 'unload_dependents' must be true or false");
+    }
+  }
+  return OkStatus();
+}
+
 TensorMetadata Describe(const TensorConfig& tensor, bool batched) {
   TensorMetadata metadata{tensor.name, tensor.dtype, Dims()};
   if (batched) metadata.shape.push_back(-1);
@@ -160,7 +172,8 @@ Status ControlServiceImpl::LoadModel(std::string_view name, const Parameters& pa
   return outcome->Wait();
 }
 
-Status ControlServiceImpl::UnloadModel(std::string_view name) {
+Status ControlServiceImpl::UnloadModel(std::string_view name, const Parameters& parameters) {
+  TONDAR_RETURN_IF_ERROR(CheckUnloadParameters(parameters));
   auto outcome = std::make_shared<Outcome>();
   repository_.Unload(name, [outcome](Status status) { outcome->Set(std::move(status)); });
   if (std::optional<Status> status = outcome->WaitFor(options_.unload_wait)) return *std::move(status);

@@ -32,7 +32,7 @@ class ControlServiceImpl final : public ControlService {
   Result<std::vector<ModelStatistics>> GetStatistics(std::string_view name, std::string_view version) const override;
   std::vector<ModelIndexEntry> GetIndex(bool ready_only) const override;
   Status LoadModel(std::string_view name, const Parameters& parameters) override;
-  Status UnloadModel(std::string_view name) override;
+  Status UnloadModel(std::string_view name, const Parameters& parameters) override;
 
   // The loads at start have ended, well or not.
   void SetStarted() { started_.store(true, std::memory_order_relaxed); }

@@ -171,7 +171,9 @@ TEST_F(ServicesTest, LoadRefusals) {
   EXPECT_EQ(control_.LoadModel("a", {{"file:1/model.pt2", std::string("x")}}).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(control_.LoadModel("a", {{"config", int64_t{1}}}).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(control_.LoadModel("a", {{"config", std::string("{")}}).code(), StatusCode::kInvalidArgument);
-  EXPECT_TRUE(control_.UnloadModel("nobody").ok());
+  EXPECT_TRUE(control_.UnloadModel("nobody", {{"unload_dependents", true}}).ok());
+  EXPECT_EQ(control_.UnloadModel("nobody", {{"unload_dependents", int64_t{1}}}).code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(control_.UnloadModel("nobody", {{"force", true}}).message()), HasSubstr("'force'"));
   control_.BeginDrain();
   EXPECT_EQ(control_.LoadModel("a", {}).code(), StatusCode::kUnavailable);
 }
@@ -194,14 +196,14 @@ TEST(BlockingVerbsTest, LoadAndUnloadReturnWhenDone) {
     EXPECT_TRUE(control.LoadModel("a", {{"config", std::string("{\"max_batch_size\": 4}")}}).ok());
     EXPECT_EQ(control.GetModelConfig("a", "")->max_batch_size, 4);
     EXPECT_EQ(control.LoadModel("bad", {}).code(), StatusCode::kInvalidArgument);
-    EXPECT_TRUE(control.UnloadModel("a").ok());
+    EXPECT_TRUE(control.UnloadModel("a", {}).ok());
     EXPECT_EQ(engine.behaviour().live_sessions, 0) << "memory is free when unload returns";
   }
   std::vector<std::thread> callers;  // many at once on one model: no crash, no deadlock, and the end is as asked last
   for (int t = 0; t < 8; ++t) {
     callers.emplace_back([&, t] {
       for (int i = 0; i < 50; ++i) {
-        const Status status = (t + i) % 2 == 0 ? control.LoadModel("a", {}) : control.UnloadModel("a");
+        const Status status = (t + i) % 2 == 0 ? control.LoadModel("a", {}) : control.UnloadModel("a", {});
         EXPECT_TRUE(status.ok()) << status.ToString();
       }
     });

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "server/http/http_server.h"
-#include "server/http/testing/fake_services.h"
 #include "server/http/testing/raw_client.h"
+#include "server/service/testing/fake_services.h"
 
 namespace tondar {
 
@@ -19,8 +19,8 @@ struct Served {
     server = std::move(*created);
   }
 
-  FakeInferenceService inference;
-  FakeControlService control;
+  testing::FakeInferenceService inference;
+  testing::FakeControlService control;
   std::unique_ptr<HttpServer> server;  // destroyed first
 };
 

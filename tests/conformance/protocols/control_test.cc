@@ -127,7 +127,7 @@ TEST_P(ControlConformance, LoadsAndUnloads) {
   EXPECT_TRUE(driver().LoadModel("spare", {{"config", std::string(config)}}).ok());
   EXPECT_THAT(driver().GetModelConfig("spare", "").value(), HasSubstr("\"max_batch_size\":5"));
 
-  EXPECT_TRUE(driver().UnloadModel("spare").ok());
+  EXPECT_TRUE(driver().UnloadModel("spare", {}).ok());
   EXPECT_FALSE(driver().ModelReady("spare", ""));
   ExpectSame(driver().GetIndex(true), reference().GetIndex(true));
   ExpectSame(driver().GetIndex(false), reference().GetIndex(false));
@@ -150,8 +150,18 @@ TEST_P(ControlConformance, LoadsThatFailSayWhyInTheSameWords) {
     ExpectSameError(driver().LoadModel(model, parameters), expected);
     EXPECT_TRUE(driver().ModelReady("digits_cnn", "1")) << "what served goes on serving";
   }
-  EXPECT_TRUE(driver().UnloadModel("spare").ok());
-  EXPECT_TRUE(driver().UnloadModel("broken").ok());
+  EXPECT_TRUE(driver().UnloadModel("spare", {}).ok());
+  EXPECT_TRUE(driver().UnloadModel("broken", {{"unload_dependents", true}}).ok());
+}
+
+TEST_P(ControlConformance, UnloadsThatFailSayWhyInTheSameWords) {
+  for (const Parameters& parameters :
+       {Parameters{{"force", true}}, Parameters{{"unload_dependents", std::string("no")}}}) {
+    const Status expected = reference().UnloadModel("digits_cnn", parameters);
+    EXPECT_FALSE(expected.ok());
+    ExpectSameError(driver().UnloadModel("digits_cnn", parameters), expected);
+    EXPECT_TRUE(driver().ModelReady("digits_cnn", "1"));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Protocol, ControlConformance, testing::ValuesIn(TestedDrivers()), &NameOf);

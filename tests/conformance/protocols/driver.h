@@ -58,7 +58,7 @@ class Driver {
   virtual Result<std::vector<ModelStatistics>> GetStatistics(std::string_view model, std::string_view version) = 0;
   virtual std::vector<ModelIndexEntry> GetIndex(bool ready_only) = 0;
   virtual Status LoadModel(std::string_view model, const Parameters& parameters) = 0;
-  virtual Status UnloadModel(std::string_view model) = 0;
+  virtual Status UnloadModel(std::string_view model, const Parameters& parameters) = 0;
 };
 
 // A way of speaking to a server: one row for each form of a protocol that is worth its own run of the suite.

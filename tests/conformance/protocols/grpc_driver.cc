@@ -180,9 +180,10 @@ class GrpcDriver final : public Driver {
     for (const auto& [key, value] : parameters) SetParameter(value, (*request.mutable_parameters())[key]);
     return Ask(&GRPCInferenceService::Stub::RepositoryModelLoad, request).status();
   }
-  Status UnloadModel(std::string_view model) override {
+  Status UnloadModel(std::string_view model, const Parameters& parameters) override {
     inference::RepositoryModelUnloadRequest request;
     request.set_model_name(std::string(model));
+    for (const auto& [key, value] : parameters) SetParameter(value, (*request.mutable_parameters())[key]);
     return Ask(&GRPCInferenceService::Stub::RepositoryModelUnload, request).status();
   }
 

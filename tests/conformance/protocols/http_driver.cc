@@ -205,8 +205,9 @@ class HttpDriver final : public Driver {
     return Parse(Post("/v2/repository/models/" + std::string(model) + "/load", {{"parameters", ToJson(parameters)}}))
         .status();
   }
-  Status UnloadModel(std::string_view model) override {
-    return Parse(Post("/v2/repository/models/" + std::string(model) + "/unload", json::object())).status();
+  Status UnloadModel(std::string_view model, const Parameters& parameters) override {
+    return Parse(Post("/v2/repository/models/" + std::string(model) + "/unload", {{"parameters", ToJson(parameters)}}))
+        .status();
   }
 
  private:

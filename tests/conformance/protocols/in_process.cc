@@ -73,7 +73,9 @@ class InProcessDriver final : public Driver {
   Status LoadModel(std::string_view model, const Parameters& parameters) override {
     return control_.LoadModel(model, parameters);
   }
-  Status UnloadModel(std::string_view model) override { return control_.UnloadModel(model); }
+  Status UnloadModel(std::string_view model, const Parameters& parameters) override {
+    return control_.UnloadModel(model, parameters);
+  }
 
  private:
   InferenceService& inference_;

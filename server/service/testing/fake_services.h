@@ -1,6 +1,6 @@
-// Services that do as little as the codecs need to be tested.
-#ifndef TONDAR_SERVER_HTTP_TESTING_FAKE_SERVICES_H_
-#define TONDAR_SERVER_HTTP_TESTING_FAKE_SERVICES_H_
+// Services that do as little as front ends need to be tested.
+#ifndef TONDAR_SERVER_SERVICE_TESTING_FAKE_SERVICES_H_
+#define TONDAR_SERVER_SERVICE_TESTING_FAKE_SERVICES_H_
 
 #include <atomic>
 #include <functional>
@@ -12,7 +12,7 @@
 #include "server/service/control_service.h"
 #include "server/service/inference_service.h"
 
-namespace tondar {
+namespace tondar::testing {
 
 // Answers every request with its inputs, or does what `on_infer` says. Thread-safe.
 class FakeInferenceService final : public InferenceService {
@@ -26,9 +26,12 @@ class FakeInferenceService final : public InferenceService {
   std::atomic<int> calls{0};
 };
 
-// Serves one model, "m" versions 1 and 2, and says what it was asked. Thread-safe.
+// Serves one model, "m" versions 1 and 2, with an FP32 input "x" [batch, 3] and a BYTES output "y" [batch], and says
+// what it was asked; "loading" has no ready version and "missing" cannot be loaded. Thread-safe.
 class FakeControlService final : public ControlService {
  public:
+  FakeControlService();
+
   bool Live() const override { return true; }
   bool Ready() const override { return ready; }
   bool ModelReady(std::string_view name, std::string_view version) const override;
@@ -38,16 +41,17 @@ class FakeControlService final : public ControlService {
   Result<std::vector<ModelStatistics>> GetStatistics(std::string_view name, std::string_view version) const override;
   std::vector<ModelIndexEntry> GetIndex(bool ready_only) const override;
   Status LoadModel(std::string_view name, const Parameters& parameters) override TONDAR_EXCLUDES(mu);
-  Status UnloadModel(std::string_view name) override TONDAR_EXCLUDES(mu);
+  Status UnloadModel(std::string_view name, const Parameters& parameters) override TONDAR_EXCLUDES(mu);
 
   std::atomic<bool> ready{true};
-  ModelConfig config;                   // answered for "m"; set before the first request
-  std::function<void()> before_load;    // called in LoadModel; set before the first request
+  // Set before the first request.
+  ModelConfig config;  // answered for "m"
+  std::function<Status(std::string_view name, const Parameters& parameters)> on_load;
 
   Mutex mu;
-  std::vector<std::string> calls TONDAR_GUARDED_BY(mu);  // "load NAME config=..."
+  std::vector<std::string> calls TONDAR_GUARDED_BY(mu);  // "load NAME config=...", "unload NAME ..."
 };
 
-}  // namespace tondar
+}  // namespace tondar::testing
 
-#endif  // TONDAR_SERVER_HTTP_TESTING_FAKE_SERVICES_H_
+#endif  // TONDAR_SERVER_SERVICE_TESTING_FAKE_SERVICES_H_

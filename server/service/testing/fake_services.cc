@@ -1,8 +1,8 @@
-#include "server/http/testing/fake_services.h"
+#include "server/service/testing/fake_services.h"
 
 #include <cstring>
 
-namespace tondar {
+namespace tondar::testing {
 namespace {
 
 Status CheckModel(std::string_view name, std::string_view version) {
@@ -11,6 +11,28 @@ Status CheckModel(std::string_view name, std::string_view version) {
     return NotFound("no model '{}' version '{}'", name, version);
   }
   return OkStatus();
+}
+
+ModelConfig ConfigOfM() {
+  Signature signature;
+  signature.symbols = {{"batch", 1, INT64_MAX}};
+  signature.inputs = {{"x", DType::kFloat32, {Dim::Symbol(0), 3}}};
+  signature.outputs = {{"y", DType::kString, {Dim::Symbol(0)}}};
+  DeriveBatching(signature);
+  return ResolveModelConfig({}, "m", "onnx", signature, {}).value();
+}
+
+std::string TextOf(const ParameterValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  return "?";
+}
+
+// "load m config={}"
+std::string Describe(std::string_view verb, std::string_view name, const Parameters& parameters) {
+  std::string call = fmt::format("{} {}", verb, name);
+  for (const auto& [key, value] : parameters) call += fmt::format(" {}={}", key, TextOf(value));
+  return call;
 }
 
 }  // namespace
@@ -36,11 +58,15 @@ void FakeInferenceService::Echo(std::unique_ptr<Request> request) {
   Complete(std::move(request), std::move(response));
 }
 
+FakeControlService::FakeControlService() : config(ConfigOfM()) {}
+
 bool FakeControlService::ModelReady(std::string_view name, std::string_view version) const {
   return CheckModel(name, version).ok();
 }
 
-ServerMetadata FakeControlService::GetServerMetadata() const { return {"tondar", "0.1.0", {"binary_tensor_data", "statistics"}}; }
+ServerMetadata FakeControlService::GetServerMetadata() const {
+  return {"tondar", "0.1.0", {"binary_tensor_data", "statistics"}};
+}
 
 Result<ModelMetadata> FakeControlService::GetModelMetadata(std::string_view name, std::string_view version) const {
   TONDAR_RETURN_IF_ERROR(CheckModel(name, version));
@@ -60,7 +86,7 @@ Result<std::vector<ModelStatistics>> FakeControlService::GetStatistics(std::stri
   statistics.version = "1";
   statistics.inference_count = 7;
   statistics.success = {3, 900};
-  statistics.batches.push_back({4, {1, 10}, {1, 20}, {1, 30}});
+  statistics.batches.push_back({4, {1, 10}, {2, 20}, {3, 30}});
   statistics.memory_bytes = 4096;
   return std::vector<ModelStatistics>{statistics};
 }
@@ -74,21 +100,18 @@ std::vector<ModelIndexEntry> FakeControlService::GetIndex(bool ready_only) const
 }
 
 Status FakeControlService::LoadModel(std::string_view name, const Parameters& parameters) {
-  if (before_load) before_load();
-  std::string call = "load " + std::string(name);
-  for (const auto& [key, value] : parameters) {
-    const auto* text = std::get_if<std::string>(&value);
-    call += " " + key + "=" + (text != nullptr ? *text : "?");
+  {
+    MutexLock lock(mu);
+    calls.push_back(Describe("load", name, parameters));
   }
-  MutexLock lock(mu);
-  calls.push_back(call);
+  if (on_load) return on_load(name, parameters);
   return name == "missing" ? NotFound("no model 'missing' in the repository") : OkStatus();
 }
 
-Status FakeControlService::UnloadModel(std::string_view name) {
+Status FakeControlService::UnloadModel(std::string_view name, const Parameters& parameters) {
   MutexLock lock(mu);
-  calls.push_back("unload " + std::string(name));
+  calls.push_back(Describe("unload", name, parameters));
   return OkStatus();
 }
 
-}  // namespace tondar
+}  // namespace tondar::testing

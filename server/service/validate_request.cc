@@ -211,13 +211,25 @@ Status CheckExtents(const InputTensor& input, const TensorConfig& config, bool b
   return OkStatus();
 }
 
+// No bytes stand behind the extents of an empty tensor, so nothing else keeps what a model makes of them (positions,
+// masks of length squared) within memory, or within what an int64 can count. The bound is what half a megabyte of
+// int64 could ask for.
+Status CheckEmpty(const InputTensor& input) {
+  constexpr int64_t kLargest = 1 << 16;
+  if (std::none_of(input.shape.begin(), input.shape.end(), [](int64_t extent) { return extent > kLargest; })) {
+    return OkStatus();
+  }
+  return InvalidArgument("input '{}': shape {} has no elements, but an extent above {}", input.name,
+                         ToString(input.shape), kLargest);
+}
+
 Status CheckSize(const InputTensor& input) {
   const std::optional<int64_t> elements = CheckedElementCount(input.shape.span());
   int64_t bytes = 0;
   if (!elements || __builtin_mul_overflow(*elements, static_cast<int64_t>(SizeOf(input.dtype)), &bytes)) {
     return InvalidArgument("input '{}': shape {} is too large to be a tensor", input.name, ToString(input.shape));
   }
-  if (static_cast<uint64_t>(bytes) == input.bytes.size()) return OkStatus();
+  if (static_cast<uint64_t>(bytes) == input.bytes.size()) return bytes == 0 ? CheckEmpty(input) : OkStatus();
   return InvalidArgument("input '{}': {} bytes of data, expected {} for shape {} of {}", input.name, input.bytes.size(),
                          bytes, ToString(input.shape), WireName(input.dtype));
 }

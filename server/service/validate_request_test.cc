@@ -135,6 +135,7 @@ TEST_F(ValidateRequestTest, Table) {
       {[&](Request& r) { r.inputs[0] = tokens({3, -16}); }, "has a negative extent"},
       {[&](Request& r) { r.inputs[0] = tokens({INT64_MAX, INT64_MAX}); }, "is too large to be a tensor"},
       {[&](Request& r) { r.inputs[0] = tokens({1, int64_t{1} << 61}); }, "is too large to be a tensor"},
+      {[&](Request& r) { r.inputs[0] = tokens({0, int64_t{1} << 58}); }, "has no elements, but an extent above 65536"},
       {[&](Request& r) { r.inputs[0] = tokens({1, int64_t{1} << 40}); }, "0 bytes of data, expected 8796093022208"},
       {[&](Request& r) { r.inputs[0].bytes = r.inputs[0].bytes.first(383); }, "383 bytes of data, expected 384 for shape [3, 16] of INT64"},
       {[&](Request& r) { r.inputs[0].bytes = std::span(zeros_).first(385); }, "385 bytes of data, expected 384"},

@@ -91,6 +91,8 @@ BatchScheduler::~BatchScheduler() {
 void BatchScheduler::Submit(std::unique_ptr<Request> request, std::shared_ptr<const void> lease) {
   const TimePoint now = clock_.Now();
   request->times.queued = now;
+  // Whoever answers drops the request's lease, and with the last one goes the scheduler: this holds it to the end.
+  const std::shared_ptr<const void> alive = lease;
   WaitingRequest waiting{std::move(request), std::move(lease)};
   waiting.times_out = TimesOut(*waiting.request);
   if (options_.preserve_ordering) waiting.ticket = completion_order_.Enter();
@@ -141,8 +143,6 @@ bool BatchScheduler::MayRunInline(const Request& request, TimePoint now) const {
 }
 
 void BatchScheduler::RunInline(InstanceSlot& slot, WaitingRequest waiting) {
-  // Answering drops the request's lease, and with the last one goes the scheduler: hold it until the slot is back.
-  const std::shared_ptr<const void> lease = waiting.lease;
   slot.batch.requests.push_back(std::move(waiting));
   RunBatch(slot);
   bool short_run = false;

@@ -19,8 +19,9 @@ ThreadGrid ChooseGrid(int64_t members, int64_t batches, int64_t row_tiles, int64
       const int64_t work = my_batches * my_rows * my_panels;
       const int64_t bytes = my_batches * (my_rows * row_bytes + my_panels * panel_bytes);
       // A few percent of balance are worth less than reading each operand once.
-      const bool better = work * 20 < best_work * 19 || (work * 19 <= best_work * 20 && bytes < best_bytes);
-      if (best_work != INT64_MAX && !better) continue;
+      const bool better = best_work == INT64_MAX || work * 20 < best_work * 19 ||
+                          (work * 19 <= best_work * 20 && bytes < best_bytes);
+      if (!better) continue;
       best = grid;
       best_work = work;
       best_bytes = bytes;

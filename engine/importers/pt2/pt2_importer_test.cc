@@ -506,7 +506,7 @@ void Mutate(json& document, std::mt19937& random) {
                                  {{"as_int", -5}}, {{"as_int", INT64_MAX}}, {{"as_none", true}}, {{"as_ints", {1, 2, 3, 4, 5, 6, 7, 8, 9}}},
                                  {{"as_tensors", json::array()}}, {{"as_tensor", {{"name", "linear"}}}}};
   if (at->is_number_integer() && random() % 2 == 0) {
-    *at = at->get<int64_t>() + static_cast<int64_t>(random() % 5) - 2;
+    *at = static_cast<int64_t>(at->get<uint64_t>() + random() % 5 - 2);  // wraps at the ends
   } else {
     *at = kValues[random() % std::size(kValues)];
   }

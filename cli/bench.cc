@@ -123,7 +123,7 @@ void Print(const BenchResult& result) {
 int RunBench(int argc, char** argv) {
   CLI::App app("Loads a model, runs it on arrays from a file, and tells how long each call took.", "tondar bench");
   BenchOptions options;
-  app.add_option("--model", options.run.model, "model file (.pt2)")->required();
+  app.add_option("--model", options.run.model, "model file (.pt2 or .onnx)")->required();
   app.add_option("--inputs", options.inputs, ".npz file with one array per input")->required();
   app.add_option("--outputs", options.outputs, ".npz file to write, arrays out_0, out_1, ...");
   app.add_option("--expected", options.expected, ".npz file to compare the outputs with");

@@ -30,7 +30,7 @@ int RunInfer(int argc, char** argv) {
   CLI::App app("Runs a model once. Arrays are named as the model's inputs and outputs.", "tondar infer");
   ModelRunOptions options;
   std::string inputs, output;
-  app.add_option("--model", options.model, "model file (.pt2)")->required();
+  app.add_option("--model", options.model, "model file (.pt2 or .onnx)")->required();
   app.add_option("--inputs", inputs, ".npz file with one array per input")->required();
   app.add_option("--output", output, ".npz file to write, one array per output");
   app.add_option("--accelerator", options.accelerator, "where to run")->capture_default_str();

@@ -95,7 +95,7 @@ int RunInspect(int argc, char** argv) {
   CLI::App app("Shows inputs, outputs, symbols and operators of a model file.", "tondar inspect");
   ModelRunOptions options;
   bool plan = false, graph = false, json = false;
-  app.add_option("file", options.model, "model file (.pt2)")->required();
+  app.add_option("file", options.model, "model file (.pt2 or .onnx)")->required();
   app.add_flag("--plan", plan, "also show the compiled steps");
   app.add_flag("--graph", graph, "also show the optimised graph");
   app.add_flag("--json", json, "print one JSON object");

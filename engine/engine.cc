@@ -10,6 +10,7 @@
 #include "engine/compiler/compile.h"
 #include "engine/importers/foreign_formats.h"
 #include "engine/importers/importer.h"
+#include "engine/importers/onnx/onnx_importer.h"
 #include "engine/importers/pt2/pt2_importer.h"
 #include "engine/passes/pipeline.h"
 #include "engine/runtime/session.h"
@@ -18,7 +19,7 @@ namespace tondar {
 namespace {
 
 // Source formats, in the order they are asked.
-constexpr const Importer* kImporters[] = {&kPt2Importer};
+constexpr const Importer* kImporters[] = {&kPt2Importer, &kOnnxImporter};
 
 // Every accelerator of the process, made on first use and kept.
 class AcceleratorSet {

@@ -35,7 +35,6 @@ constexpr ForeignFormat kSafetensors{"a safetensors file: weights without a prog
                                      "load it into its Python model and export that"};
 constexpr ForeignFormat kGguf{"a GGUF file: weights without a program", "export the original model"};
 constexpr ForeignFormat kHdf5{"an HDF5 file (Keras)", "export the model as ONNX, or write it in PyTorch"};
-constexpr ForeignFormat kOnnx{"an ONNX model, for which no importer is built in", "export the model with PyTorch"};
 
 Status Refuse(const std::string& path, const ForeignFormat& format) {
   return Unimplemented("{}: this is {}; {}. To export: {}", path, format.name, format.remedy, kExport);
@@ -88,12 +87,6 @@ bool IsTensorRt(std::string_view text) { return text.starts_with("ptrt") || text
 bool IsOpenVino(std::string_view text) {
   return text.find("<net ") < 400 && text.find("<layers") < 4000;
 }
-// ModelProto begins with ir_version (field 1, a small varint), then a string or the graph.
-bool IsOnnx(std::string_view text) {
-  return text.size() > 4 && text[0] == '\x08' && text[1] > 0 && text[1] < 32 &&
-         (text[2] == '\x12' || text[2] == '\x3a' || text[2] == '\x1a' || text[2] == '\x42');
-}
-
 struct FileMark {
   bool (*matches)(std::string_view text);
   std::string_view suffix;  // of the path, where the bytes do not tell; may be empty
@@ -103,7 +96,6 @@ constexpr FileMark kFileMarks[] = {
     {IsPickle, ".pkl", &kPickle},           {IsGguf, ".gguf", &kGguf},
     {IsSafetensors, ".safetensors", &kSafetensors}, {IsHdf5, ".h5", &kHdf5},
     {IsTensorRt, ".plan", &kTensorRt},      {IsOpenVino, ".xml", &kOpenVino},
-    {IsOnnx, ".onnx", &kOnnx},
 };
 
 }  // namespace

@@ -9,10 +9,10 @@
 namespace tondar {
 namespace {
 
-// The arguments, one value per spatial dim. `padding` may differ between the two sides of a dim.
+// The arguments, one value per spatial dim.
 struct Convolution {
   SpatialWindow window;
-  std::vector<int64_t> padding_end, output_padding;
+  std::vector<int64_t> output_padding;
   int64_t groups = 1;
   bool transposed = false;
   bool batched = true;
@@ -41,14 +41,7 @@ Result<Convolution> ReadConvolution(const Node& node) {
   TONDAR_ASSIGN_OR_RETURN(conv.window.stride, SpatialList(args, "stride", rank, ones));
   TONDAR_ASSIGN_OR_RETURN(conv.window.dilation, SpatialList(args, "dilation", rank, ones));
   TONDAR_ASSIGN_OR_RETURN(conv.output_padding, SpatialList(args, "output_padding", rank, zeros));
-  const std::vector<int64_t> padding = args.Ints("padding");
-  if (padding.size() == 2 * rank && rank > 0) {  // begins, then ends
-    conv.window.padding.assign(padding.begin(), padding.begin() + static_cast<ptrdiff_t>(rank));
-    conv.padding_end.assign(padding.begin() + static_cast<ptrdiff_t>(rank), padding.end());
-  } else {
-    TONDAR_ASSIGN_OR_RETURN(conv.window.padding, SpatialList(args, "padding", rank, zeros));
-    conv.padding_end = conv.window.padding;
-  }
+  TONDAR_RETURN_IF_ERROR(ReadPadding(args, conv.window));
   conv.groups = args.Int("groups");
   conv.transposed = args.Bool("transposed");
   if (conv.groups < 1) return InvalidArgument("{} groups", conv.groups);
@@ -62,7 +55,7 @@ Result<Convolution> ReadConvolution(const Node& node) {
 
 Dim OutputExtent(const Convolution& conv, size_t d, const Dim& extent) {
   const SpatialWindow& w = conv.window;
-  const int64_t padding = w.padding[d] + conv.padding_end[d], reach = w.dilation[d] * (w.kernel[d] - 1);
+  const int64_t padding = w.padding[d] + conv.window.padding_end[d], reach = w.dilation[d] * (w.kernel[d] - 1);
   if (conv.transposed) {
     return (extent - Dim(1)) * Dim(w.stride[d]) + Dim(reach + 1 - padding + conv.output_padding[d]);
   }
@@ -99,10 +92,10 @@ Result<Value*> PadUnevenly(Convolution& conv, Value* x, LoweringBuilder& builder
   Shape pad;  // last dim first, as constant_pad_nd has it
   bool uneven = false;
   for (size_t d = conv.rank(); d-- > 0;) {
-    const int64_t extra = conv.padding_end[d] - conv.window.padding[d];
+    const int64_t extra = conv.window.padding_end[d] - conv.window.padding[d];
     pad.push_back(std::max<int64_t>(-extra, 0));
     pad.push_back(std::max<int64_t>(extra, 0));
-    conv.window.padding[d] = std::min(conv.window.padding[d], conv.padding_end[d]);
+    conv.window.padding[d] = std::min(conv.window.padding[d], conv.window.padding_end[d]);
     uneven = uneven || extra != 0;
   }
   if (!uneven) return x;

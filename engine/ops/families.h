@@ -22,10 +22,12 @@ std::vector<OpSchema> NormalisationOps();
 std::vector<OpSchema> AttentionOps();
 std::vector<OpSchema> IndexingOps();
 std::vector<OpSchema> QuantisationOps();
+std::vector<OpSchema> ResizeOps();
 
 inline constexpr std::vector<OpSchema> (*kFamilies[])() = {
     ViewOps, CastOps, FactoryOps, UnaryOps, BinaryOps, ActivationOps,
     MatMulOps, ConvolutionOps, PoolingOps, ReductionOps, NormalisationOps, AttentionOps, IndexingOps, QuantisationOps,
+    ResizeOps,
 };
 
 }  // namespace tondar

@@ -18,24 +18,23 @@ using Handle = LoopBuilder::Handle;
 // The number of spatial dims follows from the operator's name.
 size_t SpatialRank(const Node& node) { return static_cast<size_t>(node.op.at(node.op.find("pool") + 4) - '0'); }
 
-Result<SpatialWindow> ReadWindow(const Node& node, bool dilated) {
+Result<SpatialWindow> ReadWindow(const Node& node) {
   const Arguments args(node);
   const size_t rank = SpatialRank(node), given = args.Tensor("self")->shape.size();
   if (given != rank + 1 && given != rank + 2) return InvalidArgument("input of rank {}, expected {} or {}", given, rank + 1, rank + 2);
-  const std::vector<int64_t> ones(rank, 1), zeros(rank, 0);
+  const std::vector<int64_t> ones(rank, 1);
   SpatialWindow window;
   TONDAR_ASSIGN_OR_RETURN(window.kernel, SpatialList(args, "kernel_size", rank, {}));
   if (window.kernel.empty()) return InvalidArgument("kernel_size is empty");
   TONDAR_ASSIGN_OR_RETURN(window.stride, SpatialList(args, "stride", rank, window.kernel));
-  TONDAR_ASSIGN_OR_RETURN(window.padding, SpatialList(args, "padding", rank, zeros));
-  window.dilation = ones;
-  if (dilated) {
-    TONDAR_ASSIGN_OR_RETURN(window.dilation, SpatialList(args, "dilation", rank, ones));
-  }
+  TONDAR_RETURN_IF_ERROR(ReadPadding(args, window));
+  TONDAR_ASSIGN_OR_RETURN(window.dilation, SpatialList(args, "dilation", rank, ones));
   window.ceil_mode = args.Bool("ceil_mode");
+  const bool both_sides = args.Sizes("padding").size() == 2 * rank;  // not PyTorch's form, nor its limit
   for (size_t d = 0; d < rank; ++d) {
+    const int64_t limit = both_sides ? window.dilation[d] * (window.kernel[d] - 1) : window.kernel[d] / 2;
     if (window.kernel[d] < 1 || window.stride[d] < 1 || window.dilation[d] < 1 || window.padding[d] < 0 ||
-        2 * window.padding[d] > window.kernel[d]) {
+        window.padding_end[d] < 0 || std::max(window.padding[d], window.padding_end[d]) > limit) {
       return InvalidArgument("kernel, stride, dilation or padding out of range in spatial dim {}", d);
     }
   }
@@ -73,7 +72,7 @@ Access WindowAccess(const SpatialWindow& window, size_t rank, double fill) {
       position.terms[0].coefficient = window.stride[s];
       position.terms.push_back({static_cast<int8_t>(rank + s), window.dilation[s]});
       position.offset = Dim(-window.padding[s]);
-      position.guarded = window.padding[s] > 0 || window.ceil_mode;
+      position.guarded = window.padding[s] > 0 || window.padding_end[s] > 0 || window.ceil_mode;
     }
     access.index.push_back(std::move(position));
   }
@@ -96,7 +95,7 @@ LoopProgram ConvertResult(DType reduced, DType dtype) {
 // --- Max pooling ----------------------------------------------------------------------------------------------------
 
 Status InferMaxPool(Node& node) {
-  TONDAR_ASSIGN_OR_RETURN(const SpatialWindow window, ReadWindow(node, true));
+  TONDAR_ASSIGN_OR_RETURN(const SpatialWindow window, ReadWindow(node));
   TONDAR_ASSIGN_OR_RETURN(Shape shape, PooledShape(node, window));
   SetOutput(node, 0, node.inputs[0]->dtype, std::move(shape));
   return OkStatus();
@@ -119,7 +118,7 @@ ReduceStep MaxPoolStep(const Node& node, const SpatialWindow& window, ReduceOp o
 }
 
 Status LowerMaxPool(const Node& node, LoweringBuilder& builder) {
-  TONDAR_ASSIGN_OR_RETURN(const SpatialWindow window, ReadWindow(node, true));
+  TONDAR_ASSIGN_OR_RETURN(const SpatialWindow window, ReadWindow(node));
   Value* x = node.inputs[0];
   builder.Replace(0, builder.Reduce(MaxPoolStep(node, window, ReduceOp::kMax), {x}, node.outputs[0]->shape, x->dtype));
   return OkStatus();
@@ -147,7 +146,7 @@ LoopProgram InputPosition(const Node& node, const SpatialWindow& window) {
 
 Status LowerMaxPoolWithIndices(const Node& node, LoweringBuilder& builder) {
   TONDAR_RETURN_IF_ERROR(LowerMaxPool(node, builder));
-  TONDAR_ASSIGN_OR_RETURN(const SpatialWindow window, ReadWindow(node, true));
+  TONDAR_ASSIGN_OR_RETURN(const SpatialWindow window, ReadWindow(node));
   ReduceStep step = MaxPoolStep(node, window, ReduceOp::kArgMax);
   step.finish = InputPosition(node, window);
   builder.Replace(1, builder.Reduce(std::move(step), {node.inputs[0]}, node.outputs[1]->shape, DType::kInt64));
@@ -157,7 +156,7 @@ Status LowerMaxPoolWithIndices(const Node& node, LoweringBuilder& builder) {
 // --- Average pooling ------------------------------------------------------------------------------------------------
 
 Status InferAvgPool(Node& node) {
-  TONDAR_ASSIGN_OR_RETURN(const SpatialWindow window, ReadWindow(node, false));
+  TONDAR_ASSIGN_OR_RETURN(const SpatialWindow window, ReadWindow(node));
   TONDAR_ASSIGN_OR_RETURN(Shape shape, PooledShape(node, window));
   if (!IsFloat(node.inputs[0]->dtype)) return Unimplemented("average pooling of {}", Name(node.inputs[0]->dtype));
   SetOutput(node, 0, node.inputs[0]->dtype, std::move(shape));
@@ -167,20 +166,25 @@ Status InferAvgPool(Node& node) {
 // How many elements a window has along one dim: those inside the padded input, or inside the input itself.
 Handle WindowLength(LoopBuilder& b, const SpatialWindow& window, size_t s, int loop_dim, const Dim& extent, bool count_padding) {
   auto number = [&b](int64_t value) { return b.ConstantInteger(value, DType::kInt64); };
-  Handle start = b.Binary(LoopOp::kSub, b.Binary(LoopOp::kMul, b.Index(loop_dim), number(window.stride[s])), number(window.padding[s]));
-  Handle end = b.Binary(LoopOp::kMin, b.Binary(LoopOp::kAdd, start, number(window.kernel[s])),
-                        b.Size(extent + Dim(window.padding[s])));
-  if (!count_padding) {
-    start = b.Binary(LoopOp::kMax, start, number(0));
-    end = b.Binary(LoopOp::kMin, end, b.Size(extent));
-  }
-  return b.Binary(LoopOp::kSub, end, start);
+  const int64_t dilation = window.dilation[s];
+  // The first of the window's elements that lies at `position` or after.
+  auto ordinal = [&](Handle distance) {
+    if (dilation == 1) return distance;
+    return b.Binary(LoopOp::kFloorDiv, b.Binary(LoopOp::kAdd, distance, number(dilation - 1)), number(dilation));
+  };
+  const Handle start = b.Binary(LoopOp::kSub, b.Binary(LoopOp::kMul, b.Index(loop_dim), number(window.stride[s])), number(window.padding[s]));
+  const Dim limit = count_padding ? extent + Dim(window.padding_end[s]) : extent;
+  const Handle end = b.Binary(LoopOp::kMin, number(window.kernel[s]), ordinal(b.Binary(LoopOp::kSub, b.Size(limit), start)));
+  if (count_padding) return end;
+  const Handle begin = b.Binary(LoopOp::kMax, number(0), ordinal(b.Binary(LoopOp::kSub, number(0), start)));
+  return b.Binary(LoopOp::kSub, end, begin);
 }
 
 Handle Divisor(LoopBuilder& b, const Node& node, const SpatialWindow& window) {
   const Arguments args(node);
   if (!args.IsNone("divisor_override")) return b.ConstantInteger(args.Int("divisor_override"), DType::kInt64);
-  const bool padded = std::any_of(window.padding.begin(), window.padding.end(), [](int64_t p) { return p > 0; });
+  const Shape padding = args.Sizes("padding");
+  const bool padded = std::any_of(padding.begin(), padding.end(), [](const Dim& p) { return !p.Is(0); });
   const bool count_padding = args.Bool("count_include_pad") || !padded;
   const Shape& shape = node.inputs[0]->shape;
   const size_t first = shape.size() - window.rank();
@@ -195,7 +199,7 @@ Handle Divisor(LoopBuilder& b, const Node& node, const SpatialWindow& window) {
 }
 
 Status LowerAvgPool(const Node& node, LoweringBuilder& builder) {
-  TONDAR_ASSIGN_OR_RETURN(const SpatialWindow window, ReadWindow(node, false));
+  TONDAR_ASSIGN_OR_RETURN(const SpatialWindow window, ReadWindow(node));
   Value* x = node.inputs[0];
   const DType compute = ComputeDType(x->dtype);
   LoopBuilder body, finish;
@@ -343,8 +347,8 @@ Status LowerAdaptiveMaxPool(const Node& node, LoweringBuilder& builder) {
 }
 
 OpSchema Row(std::string name, std::vector<SourceForm> sources, Status (*infer)(Node&),
-             Status (*lower)(const Node&, LoweringBuilder&), int results = 1) {
-  OpSchema schema{.name = std::move(name), .sources = std::move(sources)};
+             Status (*lower)(const Node&, LoweringBuilder&), int results = 1, std::string signature = "") {
+  OpSchema schema{.name = std::move(name), .sources = std::move(sources), .signature = std::move(signature)};
   schema.results = results;
   schema.infer = infer;
   schema.lower = lower;
@@ -356,6 +360,9 @@ constexpr char kMax[] =
 constexpr char kAverage[] =
     "(Tensor self, int[] kernel_size, int[] stride=[], int[] padding=0, bool ceil_mode=False, bool "
     "count_include_pad=True, int? divisor_override=None)";
+constexpr char kAverageOwn[] =
+    "(Tensor self, int[] kernel_size, int[] stride=[], int[] padding=0, bool ceil_mode=False, bool "
+    "count_include_pad=True, int? divisor_override=None, int[] dilation=1)";
 constexpr char kAdaptive[] = "(Tensor self, SymInt[] output_size)";
 
 }  // namespace
@@ -367,7 +374,7 @@ std::vector<OpSchema> PoolingOps() {
     rows.push_back(Row("max_pool" + d, {{"aten.max_pool" + d + ".default", kMax}}, InferMaxPool, LowerMaxPool));
     rows.push_back(Row("max_pool" + d + "_with_indices", {{"aten.max_pool" + d + "_with_indices.default", kMax}},
                        InferMaxPoolWithIndices, LowerMaxPoolWithIndices, 2));
-    rows.push_back(Row("avg_pool" + d, {{"aten.avg_pool" + d + ".default", kAverage}}, InferAvgPool, LowerAvgPool));
+    rows.push_back(Row("avg_pool" + d, {{"aten.avg_pool" + d + ".default", kAverage}}, InferAvgPool, LowerAvgPool, 1, kAverageOwn));
     rows.push_back(Row("adaptive_avg_pool" + d,
                        {{"aten.adaptive_avg_pool" + d + ".default", kAdaptive},
                         {"aten._adaptive_avg_pool" + d + ".default", kAdaptive}},

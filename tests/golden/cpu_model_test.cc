@@ -1,4 +1,4 @@
-// Whole models through the engine's door on the CPU: every input set, both dialects, replayed, at any number of threads, and
+// Whole models through the engine's door on the CPU: every input set, every dialect, replayed, at any number of threads, and
 // each row alone.
 #include <gtest/gtest.h>
 
@@ -24,7 +24,8 @@ const fs::path kFixtures = TONDAR_SOURCE_DIR "/tests/fixtures";
 std::vector<std::string> ModelFiles() {
   std::vector<std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(kFixtures)) {
-    if (entry.path().extension() == ".pt2") files.push_back(fs::relative(entry.path(), kFixtures).string());
+    const std::string extension = entry.path().extension().string();
+    if (extension == ".pt2" || extension == ".onnx") files.push_back(fs::relative(entry.path(), kFixtures).string());
   }
   std::sort(files.begin(), files.end());
   return files;

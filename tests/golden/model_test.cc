@@ -1,4 +1,4 @@
-// Whole models in both dialects, imported, optimised, compiled and interpreted, against the outputs that PyTorch gave: importer,
+// Whole models in every dialect, imported, optimised, compiled and interpreted, against the outputs that PyTorch gave: importer,
 // operators, passes and compiler together, without any kernel.
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 
 #include "engine/archive/npz.h"
 #include "engine/compiler/compile.h"
+#include "engine/importers/onnx/onnx_importer.h"
 #include "engine/importers/pt2/pt2_importer.h"
 #include "engine/ops/lowering.h"
 #include "engine/ops/testing/interpreter.h"
@@ -23,7 +24,8 @@ std::vector<std::string> ModelFiles() {
   std::vector<std::string> files;
   const std::filesystem::path root = TONDAR_SOURCE_DIR "/tests/fixtures";
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
-    if (entry.path().extension() == ".pt2") files.push_back(std::filesystem::relative(entry.path(), root).string());
+    const std::string extension = entry.path().extension().string();
+    if (extension == ".pt2" || extension == ".onnx") files.push_back(std::filesystem::relative(entry.path(), root).string());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -54,7 +56,8 @@ using RunFunction = Outputs (*)(Graph& graph, std::span<const Constant> inputs, 
 // What differs between the results that `run` gives and those beside the model; empty if nothing does.
 Result<std::string> Compare(const std::string& file, RunFunction run) {
   TONDAR_ASSIGN_OR_RETURN(const auto mapped, MappedFile::Open(file));
-  TONDAR_ASSIGN_OR_RETURN(const ImportedModel model, kPt2Importer.import(mapped));
+  const Importer& importer = file.ends_with(".onnx") ? kOnnxImporter : kPt2Importer;
+  TONDAR_ASSIGN_OR_RETURN(const ImportedModel model, importer.import(mapped));
   const std::string folder = std::filesystem::path(file).parent_path().string();
   std::vector<std::string> names;
   for (const TensorSpec& input : model.signature.inputs) names.push_back(input.name);

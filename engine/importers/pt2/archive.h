@@ -9,7 +9,7 @@
 
 #include "engine/archive/zip_reader.h"
 #include "engine/base/status.h"
-#include "engine/importers/pt2/problems.h"
+#include "engine/importers/problems.h"
 
 namespace tondar::pt2 {
 

@@ -3,7 +3,7 @@
 #define TONDAR_ENGINE_IMPORTERS_PT2_GRAPH_BUILDER_H_
 
 #include "engine/importers/importer.h"
-#include "engine/importers/pt2/problems.h"
+#include "engine/importers/problems.h"
 #include "engine/importers/pt2/program.h"
 #include "engine/importers/pt2/weights.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/importers/pt2/problems.h"
+#include "engine/importers/problems.h"
 
 namespace tondar::pt2 {
 

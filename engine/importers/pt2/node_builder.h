@@ -11,7 +11,7 @@
 
 #include "engine/importers/pt2/aliases.h"
 #include "engine/importers/pt2/number.h"
-#include "engine/importers/pt2/problems.h"
+#include "engine/importers/problems.h"
 #include "engine/importers/pt2/program.h"
 #include "engine/ir/graph.h"
 #include "engine/ops/op_schema.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/importers/pt2/problems.h"
+#include "engine/importers/problems.h"
 #include "engine/importers/pt2/program.h"
 
 namespace tondar::pt2 {

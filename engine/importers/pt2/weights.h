@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "engine/importers/pt2/archive.h"
-#include "engine/importers/pt2/problems.h"
+#include "engine/importers/problems.h"
 #include "engine/importers/pt2/program.h"
 #include "engine/ir/graph.h"
 

@@ -1,6 +1,6 @@
 // Problems: gathers all that is wrong with a file, for one message.
-#ifndef TONDAR_ENGINE_IMPORTERS_PT2_PROBLEMS_H_
-#define TONDAR_ENGINE_IMPORTERS_PT2_PROBLEMS_H_
+#ifndef TONDAR_ENGINE_IMPORTERS_PROBLEMS_H_
+#define TONDAR_ENGINE_IMPORTERS_PROBLEMS_H_
 
 #include <fmt/core.h>
 
@@ -10,7 +10,7 @@
 
 #include "engine/base/status.h"
 
-namespace tondar::pt2 {
+namespace tondar {
 
 // Two lists: what is broken (each once, worded in full) and what is not supported (counted by what it is). The first
 // twenty broken things are worded, the rest only counted, so that a hostile file costs no memory. One thread.
@@ -48,6 +48,6 @@ class Problems {
   std::vector<Kind> unsupported_;  // in order of first sight
 };
 
-}  // namespace tondar::pt2
+}  // namespace tondar
 
-#endif  // TONDAR_ENGINE_IMPORTERS_PT2_PROBLEMS_H_
+#endif  // TONDAR_ENGINE_IMPORTERS_PROBLEMS_H_

@@ -1,8 +1,8 @@
-#include "engine/importers/pt2/problems.h"
+#include "engine/importers/problems.h"
 
 #include <algorithm>
 
-namespace tondar::pt2 {
+namespace tondar {
 namespace {
 
 void Append(std::string& text, std::string_view part) {
@@ -47,4 +47,4 @@ Status Problems::ToStatus() const {
   return InvalidArgument("{}: {}", file_, broken);
 }
 
-}  // namespace tondar::pt2
+}  // namespace tondar

@@ -365,10 +365,11 @@ void ModelRepository::LoadVersion(ModelEntry& entry, int64_t version) {
     if (!entry.served().contains(version)) entry.lifecycle().Move(version, VersionState::kLoading);
   }
   Result<std::unique_ptr<ModelVersion>> loaded = dependencies_.loader.Load(entry.name(), directory, version, config);
+  const Status status = loaded.status();
   ModelHandle fresh, old;  // end without the lock
-  if (loaded.ok()) fresh = Adopt(entry, *std::move(loaded));
+  if (status.ok()) fresh = Adopt(entry, *std::move(loaded));
   MutexLock lock(mu_);
-  if (fresh == nullptr) return entry.RecordFailure(version, fingerprint, loaded.status());
+  if (fresh == nullptr) return entry.RecordFailure(version, fingerprint, status);
   if (shut_down_) return entry.Retire(version);  // too late: it goes as it came
   entry.RecordSuccess(version);
   ModelEntry::Served& served = entry.served()[version];

@@ -98,8 +98,11 @@ void BatchScheduler::Submit(std::unique_ptr<Request> request, std::shared_ptr<co
   if (options_.preserve_ordering) waiting.ticket = completion_order_.Enter();
   std::vector<WaitingRequest> gone;
   const Placement placement = Place(waiting, now, gone);
-  if (placement.refused) Refuse(std::move(waiting), placement.refusal, now);
-  if (placement.run_inline != nullptr) RunInline(*placement.run_inline, std::move(waiting));
+  if (placement.refused) {
+    Refuse(std::move(waiting), placement.refusal, now);
+  } else if (placement.run_inline != nullptr) {
+    RunInline(*placement.run_inline, std::move(waiting));
+  }
   Start(placement.wake);
   RefuseAll(std::move(gone), Refusal::kCancelled, now);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/types/checked_dim.h"
+
 namespace tondar {
 namespace {
 
@@ -98,7 +100,7 @@ Result<MemoryPlan> PlanMemory(const CompiledGraph& graph, std::span<const int64_
   for (size_t i = 0; i < graph.slots.size(); ++i) {
     const Slot& slot = graph.slots[i];
     if (slot.role == SlotRole::kConstant) continue;
-    const int64_t size = slot.size_bytes.Evaluate(symbols);
+    const int64_t size = EvaluateChecked(slot.size_bytes, symbols).value_or(-1);
     if (size < 0 || size > limit_bytes || __builtin_add_overflow(sum, AlignUp(size), &sum)) {
       return ResourceExhausted("an activation of {} bytes exceeds the limit of {} bytes; send smaller inputs",
                                slot.size_bytes.ToString(graph.symbols), limit_bytes);

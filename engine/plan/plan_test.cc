@@ -81,8 +81,10 @@ TEST(PlanMemoryTest, SlotsAliveTogetherNeverOverlap) {
 
 TEST(PlanMemoryTest, RefusesWhatDoesNotFit) {
   const CompiledGraph graph = Chain();
-  const int64_t symbols[] = {int64_t{1} << 61};
-  EXPECT_EQ(PlanMemory(graph, symbols, 1 << 20).status().code(), StatusCode::kResourceExhausted);
+  for (const int shift : {20, 61, 62}) {  // 4 << 62 bytes would wrap to none
+    const int64_t symbols[] = {int64_t{1} << shift};
+    EXPECT_EQ(PlanMemory(graph, symbols, 1 << 20).status().code(), StatusCode::kResourceExhausted) << shift;
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "engine/base/status.h"
+#include "engine/types/checked_dim.h"
 
 namespace tondar {
 
@@ -126,6 +127,7 @@ struct DimAlgebra {
     return result;
   }
 
+  static int64_t ConstantOf(const Dim& dim) { return dim.constant_; }
   static const Dim::Terms& TermsOf(const Dim& dim) {
     static const Dim::Terms kNone;
     return dim.terms_ ? *dim.terms_ : kNone;
@@ -186,6 +188,13 @@ struct DimAlgebra {
   static int64_t EvaluateAtom(const Atom& atom, std::span<const int64_t> values) {
     if (atom.function == DimFunction::kSymbol) return values[static_cast<size_t>(atom.symbol)];
     return ApplyInt(atom.function, atom.a.Evaluate(values), atom.b.Evaluate(values));
+  }
+
+  static std::optional<int64_t> EvaluateAtomChecked(const Atom& atom, std::span<const int64_t> values) {
+    if (atom.function == DimFunction::kSymbol) return values[static_cast<size_t>(atom.symbol)];
+    const std::optional<int64_t> a = EvaluateChecked(atom.a, values), b = EvaluateChecked(atom.b, values);
+    if (!a || !b) return std::nullopt;
+    return ApplyInt(atom.function, *a, *b);
   }
 
   static DimRange RangeOfAtom(const Atom& atom, std::span<const SymbolInfo> symbols) {
@@ -308,6 +317,19 @@ int64_t Dim::Evaluate(std::span<const int64_t> values) const {
     int64_t product = term.coefficient;
     for (const auto& atom : term.atoms) product = WrappingMul(product, DimAlgebra::EvaluateAtom(*atom, values));
     sum = WrappingAdd(sum, product);
+  }
+  return sum;
+}
+
+std::optional<int64_t> EvaluateChecked(const Dim& dim, std::span<const int64_t> values) {
+  int64_t sum = DimAlgebra::ConstantOf(dim);
+  for (const auto& term : DimAlgebra::TermsOf(dim)) {
+    int64_t product = term.coefficient;
+    for (const auto& atom : term.atoms) {
+      const std::optional<int64_t> factor = DimAlgebra::EvaluateAtomChecked(*atom, values);
+      if (!factor || __builtin_mul_overflow(product, *factor, &product)) return std::nullopt;
+    }
+    if (__builtin_add_overflow(sum, product, &sum)) return std::nullopt;
   }
   return sum;
 }

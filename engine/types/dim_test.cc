@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/types/checked_dim.h"
+
 namespace tondar {
 namespace {
 
@@ -13,6 +15,15 @@ TEST(DimTest, EqualExpressionsCompareEqual) {
   EXPECT_EQ(kS * 2 + kS, kS * 3);
   EXPECT_EQ(kS - kS, Dim(0));
   EXPECT_FALSE(kS == kT);
+}
+
+TEST(DimTest, CheckedValuesDoNotWrap) {
+  const Dim size = Dim::FloorDiv(Dim::Symbol(0) * Dim::Symbol(1) * 4, Dim::Symbol(0)) + 8;
+  const int64_t small[] = {3, 5}, large[] = {int64_t{1} << 40, int64_t{1} << 40};
+  EXPECT_EQ(EvaluateChecked(size, small), size.Evaluate(small));
+  EXPECT_EQ(EvaluateChecked(Dim::Symbol(0) * Dim::Symbol(1) * 4, large), std::nullopt);
+  EXPECT_EQ(EvaluateChecked(Dim::Symbol(0) + INT64_MAX, small), std::nullopt);
+  EXPECT_EQ(EvaluateChecked(Dim::Max(Dim::Symbol(0) * Dim::Symbol(1), 7), large), std::nullopt);
 }
 
 TEST(DimTest, ExactDivisionSimplifies) {

@@ -161,6 +161,7 @@ TEST_F(GrpcServerTest, MalformedMessagesAreTheClientsFault) {
   const grpc::Status status = stub_->ModelInfer(&context, request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(status.error_message(), "2 raw_input_contents for 1 inputs, expected one for each");
+  EXPECT_EQ(inference_.refused, 1);
 }
 
 TEST_F(GrpcServerTest, MessagesAboveTheLimitAreRefused) {

@@ -3,6 +3,8 @@
 #include <grpc/support/time.h>
 #include <grpcpp/support/slice.h>
 
+#include <new>
+
 #include "server/grpc/grpc_status.h"
 #include "server/grpc/infer_decoder.h"
 #include "server/grpc/infer_encoder.h"
@@ -39,7 +41,10 @@ class InferCall final : public grpc::ServerUnaryReactor {
     request->deadline = DeadlineOf(call);
     request->cancelled = std::shared_ptr<std::atomic<bool>>(state_, &state_->cancelled);
     request->storage = state_;
-    if (Status status = TakeMessage(message, *request); !status.ok()) return Finish(ToGrpc(status));
+    if (Status status = TakeMessage(message, *request); !status.ok()) {
+      service.CountRefused(Protocol::kGrpc, status.code());
+      return Finish(ToGrpc(status));
+    }
     request->on_complete = [this](std::unique_ptr<Request> done, Response response) {
       Answer(std::move(done), std::move(response));
     };
@@ -50,7 +55,7 @@ class InferCall final : public grpc::ServerUnaryReactor {
   void OnDone() override { delete this; }
 
  private:
-  Status TakeMessage(grpc::ByteBuffer& message, Request& request) {
+  Status TakeMessage(grpc::ByteBuffer& message, Request& request) try {
     // A message in one piece is only referenced; one in several is joined, so that every tensor is contiguous.
     if (!message.TrySingleSlice(&state_->message).ok()) {
       const grpc::Status joined = message.DumpToSingleSlice(&state_->message);
@@ -59,6 +64,8 @@ class InferCall final : public grpc::ServerUnaryReactor {
     message.Clear();  // state_ holds the one reference that is needed
     return DecodeInferRequest(
         {reinterpret_cast<const std::byte*>(state_->message.begin()), state_->message.size()}, request);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("no memory for the tensors of this request; send less at once");
   }
 
   void Answer(std::unique_ptr<Request> request, Response response) {

@@ -1,4 +1,6 @@
 // POST /v2/models/{model}[/versions/{version}]/infer
+#include <new>
+
 #include "server/http/content_coding.h"
 #include "server/http/infer_decoder.h"
 #include "server/http/infer_encoder.h"
@@ -21,10 +23,12 @@ class InferCall final : public DeferredResponse {
     exchange.Respond(std::move(call));
   }
 
-  HttpResponse Make() override {
+  HttpResponse Make() override try {
     HttpResponse http = EncodeInfer(std::move(response_), request_->outputs, binary_by_default_);
     if (coding_ != ContentCoding::kIdentity) Compress(http, coding_);
     return http;
+  } catch (const std::bad_alloc&) {
+    return ErrorResponse(ResourceExhausted("no memory for the response; ask for fewer outputs or a smaller batch"));
   }
 
  private:
@@ -35,16 +39,21 @@ class InferCall final : public DeferredResponse {
   Response response_;
 };
 
-Result<DecodedInfer> Decode(const RouteServices& services, const RouteCall& call) {
+Result<DecodedInfer> Decode(const RouteServices& services, const RouteCall& call) try {
   TONDAR_ASSIGN_OR_RETURN(const InferFraming framing, FramingOf(call.request));
   if (framing.form != InferForm::kRaw) return DecodeInfer(call.request, framing.json_size);
   TONDAR_ASSIGN_OR_RETURN(const ModelConfig config, services.control.GetModelConfig(call.model, call.version));
   return DecodeRawInfer(call.request, config);
+} catch (const std::bad_alloc&) {
+  return ResourceExhausted("no memory for the tensors of this request; send less at once");
 }
 
 void Infer(const RouteServices& services, const RouteCall& call) {
   Result<DecodedInfer> decoded = Decode(services, call);
-  if (!decoded.ok()) return call.exchange.Respond(ErrorResponse(decoded.status()));
+  if (!decoded.ok()) {
+    services.inference.CountRefused(Protocol::kHttp, decoded.status().code());
+    return call.exchange.Respond(ErrorResponse(decoded.status()));
+  }
   std::unique_ptr<Request> request = std::move(decoded->request);
   request->model_name = call.model;
   request->model_version = call.version;

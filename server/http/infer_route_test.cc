@@ -266,6 +266,12 @@ TEST_F(InferRoute, NestingIsLimited) {
   EXPECT_EQ(Post(R"({"inputs":[],"x":)" + std::string(99, '[') + std::string(99, ']') + "}").status, 200);
 }
 
+TEST_F(InferRoute, WhatTheCodecRefusesIsCounted) {
+  Refused("{");
+  Refused(R"({"inputs":3})");
+  EXPECT_EQ(served_.inference.refused, 2);
+}
+
 TEST_F(InferRoute, ParametersGoWhereTheyBelong) {
   Keep();
   const RawAnswer answer = client_.Post("/v2/models/m%20x/versions/3/infer",

@@ -19,6 +19,9 @@ class InferenceService {
   // NotFound: no such model or version. Unavailable: not ready, queue full, waited too long, shutting down.
   // InvalidArgument: names, dtypes, shapes, sizes; names the input. Cancelled, DeadlineExceeded: as they say.
   virtual void Infer(std::unique_ptr<Request> request) = 0;
+
+  // Counts a request that its codec could not make a Request of, and answered itself.
+  virtual void CountRefused(Protocol protocol, StatusCode code) = 0;
 };
 
 }  // namespace tondar

@@ -7,7 +7,7 @@ namespace {
 
 // What a request may be refused with here; other codes come from the scheduler and are counted per version.
 constexpr StatusCode kRefusals[] = {StatusCode::kInvalidArgument, StatusCode::kNotFound, StatusCode::kUnavailable,
-                                    StatusCode::kUnimplemented};
+                                    StatusCode::kUnimplemented, StatusCode::kResourceExhausted};
 
 }  // namespace
 
@@ -44,9 +44,13 @@ Result<ModelHandle> InferenceServiceImpl::Accept(Request& request) const {
   return version;
 }
 
-void InferenceServiceImpl::Refuse(std::unique_ptr<Request> request, Status status) {
-  const auto& counter = refused_[static_cast<size_t>(request->protocol)][static_cast<size_t>(status.code())];
+void InferenceServiceImpl::CountRefused(Protocol protocol, StatusCode code) {
+  const auto& counter = refused_[static_cast<size_t>(protocol)][static_cast<size_t>(code)];
   if (counter != nullptr) counter->Add();
+}
+
+void InferenceServiceImpl::Refuse(std::unique_ptr<Request> request, Status status) {
+  CountRefused(request->protocol, status.code());
   CompleteWithError(std::move(request), std::move(status));
 }
 

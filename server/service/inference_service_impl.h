@@ -19,6 +19,7 @@ class InferenceServiceImpl final : public InferenceService {
   InferenceServiceImpl(const ModelRepository& repository, MetricRegistry& registry, const Clock& clock);
 
   void Infer(std::unique_ptr<Request> request) override;
+  void CountRefused(Protocol protocol, StatusCode code) override;
 
   // Refuses requests from here on with Unavailable; those that were accepted are answered as ever.
   void BeginDrain() { draining_.store(true, std::memory_order_relaxed); }

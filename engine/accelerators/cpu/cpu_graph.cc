@@ -81,7 +81,7 @@ Status CpuGraph::Replay(Stream& stream) {
   if (state_ != State::kInstantiated) return Refuse("Replay");
   if (stream.IsCapturing()) return FailedPrecondition("cpu graph: Replay on a stream that is being captured");
   CpuStream& cpu_stream = static_cast<CpuStream&>(stream);
-  cpu_stream.ReserveScratch(scratch_bytes_);
+  TONDAR_RETURN_IF_ERROR(cpu_stream.ReserveScratch(scratch_bytes_));
   RunContext& context = cpu_stream.context();
   for (const Entry& entry : entries_) {
     entry.call.Run(context);

@@ -39,14 +39,16 @@ CpuStream::~CpuStream() {
   if (recording_ != nullptr) recording_->StreamGone();
 }
 
-void CpuStream::ReserveScratch(size_t bytes_per_member) {
-  if (bytes_per_member <= context_.scratch_stride) return;
+Status CpuStream::ReserveScratch(size_t bytes_per_member) {
+  if (bytes_per_member <= context_.scratch_stride) return OkStatus();
   const size_t stride = (bytes_per_member + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
   const size_t total = stride * static_cast<size_t>(team_.members());
-  scratch_.reset(static_cast<std::byte*>(std::aligned_alloc(kScratchAlignment, total)));
-  TONDAR_CHECK(scratch_ != nullptr, "no memory for {} bytes of scratch", total);
-  context_.scratch = scratch_.get();
+  auto* scratch = static_cast<std::byte*>(std::aligned_alloc(kScratchAlignment, total));
+  if (scratch == nullptr) return ResourceExhausted("no memory for {} bytes of workspace; send smaller inputs", total);
+  scratch_.reset(scratch);
+  context_.scratch = scratch;
   context_.scratch_stride = stride;
+  return OkStatus();
 }
 
 Status CpuStream::RunOrRecord(BoundCall call, const char* label) {
@@ -54,7 +56,7 @@ Status CpuStream::RunOrRecord(BoundCall call, const char* label) {
     recording_->Append(std::move(call), label);
     return OkStatus();
   }
-  ReserveScratch(call.scratch_bytes());
+  TONDAR_RETURN_IF_ERROR(ReserveScratch(call.scratch_bytes()));
   call.Run(context_);
   if (error_.failed()) return error_.Take(label);
   return OkStatus();

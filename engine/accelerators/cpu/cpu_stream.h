@@ -34,8 +34,8 @@ class CpuStream final : public Stream {
   bool IsCapturing() const override { return recording_ != nullptr; }
 
   // For CpuGraph. Grows the scratch of every member to at least this; the only allocation a replay may cause, and only
-  // on a stream that has not seen the graph's needs yet.
-  void ReserveScratch(size_t bytes_per_member);
+  // on a stream that has not seen the graph's needs yet. ResourceExhausted: no memory.
+  Status ReserveScratch(size_t bytes_per_member);
   RunContext& context() { return context_; }
   void set_recording(Recording* recording) { recording_ = recording; }
 

@@ -151,7 +151,7 @@ class GuardParser {
     at_ = size + kSize.size();
     const Number index = Literal();
     const Dim* dim = AsDim(index);
-    if (dim == nullptr || dim->constant() >= static_cast<int64_t>(shape->size()) || !Take("]")) {
+    if (dim == nullptr || dim->constant() < 0 || dim->constant() >= static_cast<int64_t>(shape->size()) || !Take("]")) {
       failed_ = true;
       return {};
     }

@@ -37,6 +37,7 @@ TEST(GuardsTest, ReadsWhatExportersWrite) {
       {"L['k'] >= 0 and L['k'] <= 6", "?"},
       {"L['k'].size()[0] == 1", "?"},
       {"L['x'].size()[2] == 1", "?"},
+      {"L['x'].size()[-1] == 1", "?"},
       {"L['x'].size()[0] == ", "?"},
       {"L['x'].size()[0] == 1 == 1", "?"},
       {"L['x'].size()[", "?"},

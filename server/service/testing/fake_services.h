@@ -19,11 +19,13 @@ class FakeInferenceService final : public InferenceService {
  public:
   void Infer(std::unique_ptr<Request> request) override;
 
+  void CountRefused(Protocol, StatusCode) override { ++refused; }
+
   // Output i is input i, named as the i-th requested output, else OUT<i>.
   static void Echo(std::unique_ptr<Request> request);
 
   std::function<void(std::unique_ptr<Request>)> on_infer;  // set before the first request
-  std::atomic<int> calls{0};
+  std::atomic<int> calls{0}, refused{0};
 };
 
 // Serves one model, "m" versions 1 and 2, with an FP32 input "x" [batch, 3] and a BYTES output "y" [batch], and says

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
 
 #include "engine/archive/npz.h"
 #include "engine/compiler/compile.h"
@@ -17,8 +20,6 @@
 
 namespace tondar {
 namespace {
-
-constexpr double kTolerance = 1e-4;  // what the fixtures' meta.json state
 
 std::vector<std::string> ModelFiles() {
   std::vector<std::string> files;
@@ -67,7 +68,10 @@ Result<std::string> Compare(const std::string& file, RunFunction run) {
   TONDAR_ASSIGN_OR_RETURN(const std::vector<int64_t> symbols, SolveSymbols(model.signature, shapes));
   GoldenCase golden;
   TONDAR_ASSIGN_OR_RETURN(golden.expected, ReadAll(folder + "/outputs_0.npz"));
-  golden.atol = golden.rtol = kTolerance;
+  std::ifstream stated(folder + "/meta.json");
+  const auto meta = nlohmann::json::parse(stated);
+  golden.atol = meta.at("atol");
+  golden.rtol = meta.at("rtol");
   TONDAR_ASSIGN_OR_RETURN(const std::vector<Constant> actual, run(*model.graph, inputs, symbols));
   return Difference(golden, actual);
 }

@@ -55,6 +55,9 @@ std::string NameOf(const onnx::NodeProto& node) {
   return node.op_type();
 }
 
+// False for what exporters write for a size that they know nothing of: equal ones are not equal sizes.
+bool IsName(std::string_view param) { return !param.empty() && param != "?" && param != "-1" && param != "None"; }
+
 using FunctionAttributes = std::map<std::string, const onnx::AttributeProto*, std::less<>>;
 
 // Replaces references to a function's attributes by what the call gives; those without a value go. Branches included.
@@ -200,7 +203,7 @@ class ModelBuilder {
       const bool outermost = shape.empty();
       if (dim.has_dim_value() && dim.dim_value() >= 0) {
         shape.push_back(dim.dim_value());
-      } else if (!dim.dim_param().empty()) {
+      } else if (IsName(dim.dim_param())) {
         shape.push_back(symbols.Get(dim.dim_param(), outermost));
       } else {
         shape.push_back(symbols.Fresh(fmt::format("{}_{}", input.name(), shape.size()), outermost));

@@ -1,6 +1,7 @@
 // Products, convolutions, pooling and normalisation.
 #include <algorithm>
 
+#include "engine/importers/onnx/einsum.h"
 #include "engine/importers/onnx/op_table.h"
 #include "engine/ops/inference.h"
 #include "onnx.pb.h"
@@ -284,6 +285,21 @@ void GroupNormalization(OpCall& call, const OpRow&) {
                     {{"num_groups", Dim(groups)}, {"eps", call.Float("epsilon", 1e-5)}}));
 }
 
+// Results 1 and 2: the mean and 1 / sqrt(variance + epsilon), over the dims from the axis on; result 1 of rms_norm is
+// the latter.
+void GiveStatistics(OpCall& call, size_t axis, bool centred) {
+  Shape dims;
+  for (size_t d = axis; d < call.ShapeOf(0).size(); ++d) dims.push_back(ToDim(d));
+  const Attributes over = {{"dim", dims}, {"keepdim", true}};
+  Value* x = call.Cast(call.In(0), DType::kFloat32);
+  Value* mean = call.Op("mean", {x}, over);
+  Value* distance = centred ? call.Op("sub", {x, mean}) : x;
+  Value* variance = call.Op("mean", {call.Op("mul", {distance, distance})}, over);
+  Value* inverse = call.Op("rsqrt", {With(call, "add", variance, call.Float("epsilon", 1e-5))});
+  if (centred) call.Give(mean, 1);
+  call.Give(inverse, centred ? 2 : 1);
+}
+
 // Over the dims from the axis on. Scale and bias go into the step where they have just those dims' shape.
 void TrailingNorm(OpCall& call, const OpRow& row) {
   const Shape shape = call.ShapeOf(0);
@@ -300,6 +316,7 @@ void TrailingNorm(OpCall& call, const OpRow& row) {
   if (!inside) y = call.Op("mul", {y, call.In(1)});
   if (!inside && call.Has(2)) y = call.Op("add", {y, call.In(2)});
   call.Give(inside ? y : call.Cast(y, call.TypeOf(1)));
+  if (call.Wants(1) || call.Wants(2)) GiveStatistics(call, axis, biased);
 }
 
 // x / |x|_p, zeros where the norm is zero.
@@ -341,6 +358,7 @@ constexpr OpRow kRows[] = {
     {"Conv", Conv, "", 2, 3},
     {"ConvTranspose", ConvTranspose, "", 2, 3},
     {"Gemm", Gemm, "", 2, 3},
+    {"Einsum", Einsum, "", 1, kAnyInputs},
     {"GlobalAveragePool", GlobalPool, "mean"},
     {"GlobalLpPool", GlobalLpPool},
     {"GlobalMaxPool", GlobalPool, "amax"},
@@ -354,6 +372,7 @@ constexpr OpRow kRows[] = {
     {"MatMul", MatMul, "", 2, 2},
     {"MaxPool", MaxPool},
     {"MeanVarianceNormalization", MeanVarianceNormalization},
+    {"SimplifiedLayerNormalization", TrailingNorm, "rms_norm", 2, 2},  // ONNX Runtime's name, in this domain
     {"RMSNormalization", TrailingNorm, "rms_norm", 2, 2},
     {"Softmax", Softmax, "softmax"},
 };

@@ -358,6 +358,16 @@ TEST(OnnxImporterTest, SharedNamesAreOneSymbolAndTheFirstMakesTheBatch) {
   EXPECT_EQ(imported.signature.symbols[0].max, INT64_MAX);
 }
 
+TEST(OnnxImporterTest, QuestionMarksAreDifferentSizes) {
+  ModelProto model = NewModel();
+  AddInput(model, "x", {"N", "?", "?"});
+  for (int d : {1, 2}) model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(d)->set_dim_param("?");
+  Add(model, "Relu", {"x"}, {"y"});
+  AddOutput(model, "y");
+  const auto imported = ImportModel(model).value();
+  EXPECT_EQ(ShapeText(imported), "[N, x_1, x_2]");
+}
+
 TEST(OnnxImporterTest, ShapeArithmeticStaysSymbolic) {
   ModelProto model = NewModel();
   AddInput(model, "x", {"N", "T", "8"});

@@ -143,6 +143,12 @@ std::vector<double> OpCall::Floats(std::string_view name) const {
   return {attribute->floats().begin(), attribute->floats().end()};
 }
 
+std::vector<std::string> OpCall::Strings(std::string_view name) const {
+  const onnx::AttributeProto* attribute = Attribute(name);
+  if (attribute == nullptr) return {};
+  return {attribute->strings().begin(), attribute->strings().end()};
+}
+
 std::optional<std::vector<int64_t>> OpCall::IntsOrInput(std::string_view name, size_t i, int64_t since) {
   if (version_ < since) return HasAttribute(name) ? std::optional(Ints(name)) : std::nullopt;
   if (!Has(i)) return std::nullopt;

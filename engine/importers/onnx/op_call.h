@@ -70,6 +70,7 @@ class OpCall {
   std::string String(std::string_view name, std::string_view otherwise) const;
   std::vector<int64_t> Ints(std::string_view name) const;  // empty if absent
   std::vector<double> Floats(std::string_view name) const;
+  std::vector<std::string> Strings(std::string_view name) const;
   // A list that is an attribute before `since` and input number `i` from then on; nullopt if absent.
   std::optional<std::vector<int64_t>> IntsOrInput(std::string_view name, size_t i, int64_t since);
 

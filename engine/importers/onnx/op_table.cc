@@ -17,6 +17,8 @@ constexpr Family kFamilies[] = {
     {"", ReductionOps},
     {"", NeuralOps},
     {"", ResizeOps},
+    {"", AttentionOps},
+    {"", RecurrentOps},
     {"", QuantisedOps},
     {"com.microsoft", MicrosoftOps},
     {"com.microsoft", MicrosoftQuantisedOps},

@@ -22,13 +22,15 @@ struct OpRow {
 
 inline constexpr size_t kAnyInputs = 1000;
 
-// Families, each in a file of its own. The domain of the first four is "" (ai.onnx).
+// Families. Those without a domain beside them are of ai.onnx.
 std::span<const OpRow> ElementwiseOps();
 std::span<const OpRow> ShapeOps();
 std::span<const OpRow> IndexingOps();
 std::span<const OpRow> ReductionOps();
 std::span<const OpRow> NeuralOps();
 std::span<const OpRow> ResizeOps();
+std::span<const OpRow> AttentionOps();
+std::span<const OpRow> RecurrentOps();
 std::span<const OpRow> QuantisedOps();
 std::span<const OpRow> MicrosoftOps();           // com.microsoft
 std::span<const OpRow> MicrosoftQuantisedOps();  // com.microsoft

@@ -1,4 +1,7 @@
 // Reductions, positions of extrema, running sums.
+#include <algorithm>
+#include <limits>
+
 #include "engine/importers/onnx/op_table.h"
 
 namespace tondar::onnx_format {
@@ -37,7 +40,23 @@ void SumOrProduct(OpCall& call, const OpRow& row) {
   call.Give(Reduced(call, row.op, call.In(0), ReadDims(call), {{"dtype", call.TypeOf(0)}}));
 }
 
-void Extremum(OpCall& call, const OpRow& row) { call.Give(Reduced(call, row.op, call.In(0), ReadDims(call))); }
+// Of no elements at all: the lowest or highest number there is, which later forms give.
+void Extremum(OpCall& call, const OpRow& row) {
+  const ReducedDims reduced = ReadDims(call);
+  Shape shape;
+  bool empty = false;
+  for (size_t d = 0; d < call.ShapeOf(0).size(); ++d) {
+    const bool gone = std::find(reduced.dims.begin(), reduced.dims.end(), Dim(static_cast<int64_t>(d))) != reduced.dims.end();
+    empty = empty || (gone && call.ShapeOf(0)[d].Is(0));
+    if (!gone) shape.push_back(call.ShapeOf(0)[d]);
+    if (gone && reduced.keep) shape.push_back(Dim(1));
+  }
+  const bool has_infinity = IsFloat(call.TypeOf(0)), is_bool = call.TypeOf(0) == DType::kBool;
+  if (!empty || (!has_infinity && !is_bool)) return call.Give(Reduced(call, row.op, call.In(0), reduced));
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double neutral = row.op == "amax" ? (is_bool ? 0 : -infinity) : (is_bool ? 1 : infinity);
+  call.Give(call.Expand(call.Scalar(neutral, call.TypeOf(0)), shape));
+}
 
 void ReduceMean(OpCall& call, const OpRow&) {
   const ReducedDims reduced = ReadDims(call);

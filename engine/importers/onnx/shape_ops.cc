@@ -8,8 +8,8 @@
 namespace tondar::onnx_format {
 namespace {
 
-// Exporters write "to the end" as one of the largest numbers there are.
-constexpr int64_t kFar = INT32_MAX;
+// Exporters write "to the end" as one of the largest numbers there are; tf2onnx as this one.
+constexpr int64_t kFar = 1'000'000'000;
 
 // --- Reshape and its like -------------------------------------------------------------------------------------------
 

@@ -28,5 +28,6 @@ def serving(tmp_path_factory):
     server.put_model(root, "identity_fp32", 1, MODELS / "repository/identity_fp32/1/model.pt2", "max_batch_size: 0\n")
     for name in ("bert_thin", "multi_io"):
         server.put_model(root, name, 1, FIXTURES / name / "model.pt2")
+    server.put_model(root, "bert_onnx", 1, FIXTURES / "bert_thin/model.onnx")
     with server.Server(root) as running:
         yield running

@@ -57,6 +57,19 @@ def test_metadata(client, protocol):
     assert (logits["name"], logits["datatype"], [int(d) for d in logits["shape"]]) == ("logits", "FP32", [-1, 10])
 
 
+def test_onnx(client, protocol):
+    model = as_dict(protocol, client.get_model_metadata("bert_onnx"))
+    assert model["platform"] == "onnx"
+    assert [(i["name"], i["datatype"], [int(d) for d in i["shape"]]) for i in model["inputs"]] == [
+        ("input_ids", "INT64", [-1, -1]), ("attention_mask", "INT64", [-1, -1])]
+    for k in range(3):
+        given = np.load(FIXTURES / f"bert_thin/inputs_{k}.npz")
+        inputs = [tensor(protocol, name, given[name], "INT64") for name in ("input_ids", "attention_mask")]
+        result = client.infer("bert_onnx", inputs)
+        expected = np.load(FIXTURES / f"bert_thin/outputs_{k}.npz")["out_0"]
+        np.testing.assert_allclose(result.as_numpy(model["outputs"][0]["name"]), expected, rtol=1e-4, atol=1e-4)
+
+
 def test_config(client, protocol):
     config = client.get_model_config("digits_cnn")
     if protocol == "grpc":

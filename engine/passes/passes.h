@@ -15,6 +15,7 @@ Status ShareBatchMatrix(Graph& graph, const PassContext& context);
 Status RecoverAttention(Graph& graph, const PassContext& context);
 Status RecoverGelu(Graph& graph, const PassContext& context);
 Status RecoverLayerNorm(Graph& graph, const PassContext& context);
+Status RecoverLinear(Graph& graph, const PassContext& context);
 Status LiftReshapes(Graph& graph, const PassContext& context);
 Status MergeMatMuls(Graph& graph, const PassContext& context);
 Status SimplifyPrograms(Graph& graph, const PassContext& context);

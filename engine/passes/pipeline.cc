@@ -21,6 +21,7 @@ constexpr Pass kPasses[] = {
     {"fold_batch_norm", FoldBatchNorm},
     {"recover_attention", RecoverAttention},
     {"recover_layer_norm", RecoverLayerNorm},
+    {"recover_linear", RecoverLinear},
     {"recover_gelu", RecoverGelu},
     {"dead_code", RemoveDeadCode},
     // From operators to steps and views.

@@ -6,7 +6,8 @@
 //   scores  = reshape(bmm(reshape(q * c), reshape(permute(k) * c)))    [batch..., S, T]
 //   scores' = scores + mask
 //   p       = softmax(scores', dim=-1)
-//   p'      = where(not any(not (scores' == -inf), -1), 0, p)          the guard: rows that see no key give zeros
+//   p'      = where(not any(not (scores' == -inf), -1), 0, p)          the guard: rows that see no key give zeros;
+//             where(isnan(p), 0, p)                                      as ONNX exports have it
 //   out     = bmm(reshape(p'), reshape(v))
 #include <cmath>
 
@@ -102,7 +103,9 @@ std::optional<Tail> MatchTail(const Node& softmax) {
   if (Node* product = OnlyProduct(p)) return Tail{product, false};
   for (Node* user : p.users) {
     if (user->op != "where" || user->inputs.size() < 3 || user->inputs[2] != &p) continue;
-    if (NumberAt(*user, 1, "self") != 0.0 || !IsAllMasked(user->inputs[0], softmax.inputs[0])) continue;
+    const Node* not_number = Made(user->inputs[0], "isnan");
+    const bool hidden = (not_number != nullptr && not_number->inputs[0] == &p) || IsAllMasked(user->inputs[0], softmax.inputs[0]);
+    if (NumberAt(*user, 1, "self") != 0.0 || !hidden) continue;
     if (Node* product = OnlyProduct(*user->outputs[0])) return Tail{product, true};
   }
   return std::nullopt;

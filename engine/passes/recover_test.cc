@@ -50,6 +50,47 @@ TEST(RecoverAttentionTest, AGuardThatFillsSomethingElseStays) {
   EXPECT_FALSE(Contains(NodesOf(RunPass("recover_attention", Attention("1"))), "= attention"));
 }
 
+TEST(RecoverAttentionTest, FindsTheGuardOfOnnxExports) {
+  const std::string nodes = NodesOf(RunPass("recover_attention", R"(graph g {
+  symbol b [1, 8]
+  input %q: float32 [b, 4, 3, 8]
+  input %k: float32 [b, 4, 8, 3]
+  input %v: float32 [b, 4, 3, 8]
+  constant %zero: float32 [] = 0
+  %scores: float32 [b, 4, 3, 3] = matmul(%q, %k)
+  %p: float32 [b, 4, 3, 3] = softmax(%scores, dim=-1)
+  %hidden: bool [b, 4, 3, 3] = isnan(%p)
+  %guarded: float32 [b, 4, 3, 3] = where(%hidden, %zero, %p)
+  %out: float32 [b, 4, 3, 8] = matmul(%guarded, %v)
+  return %out
+})"));
+  EXPECT_TRUE(Contains(nodes, "= attention")) << nodes;
+}
+
+// w is [3, 2]; the bias has `columns` elements.
+std::string Layer(int columns) {
+  return fmt::format(R"(graph g {{
+  symbol b [1, 8]
+  input %x: float32 [b, 5, 3]
+  constant %w: float32 [3, 2] = {{1, 2, 3, 4, 5, 6}}
+  constant %bias: float32 [{0}] = {1}
+  %xw: float32 [b, 5, 2] = matmul(%x, %w)
+  %y: float32 [b, 5, 2] = add(%bias, %xw)
+  return %y
+}})", columns, columns == 1 ? "{7}" : "{7, 8}");
+}
+
+TEST(RecoverLinearTest, JoinsAProductAndItsBias) {
+  const std::string nodes = NodesOf(RunPass("recover_linear", Layer(2)));
+  EXPECT_TRUE(Contains(nodes, "= linear(%x")) << nodes;
+}
+
+TEST(RecoverLinearTest, ANumberIsNoBias) {
+  const std::string nodes = NodesOf(RunPass("recover_linear", Layer(1)));
+  EXPECT_TRUE(Contains(nodes, "= add")) << nodes;
+  EXPECT_FALSE(Contains(nodes, "= linear")) << nodes;
+}
+
 TEST(RecoverGeluTest, FindsBothFormulas) {
   const std::string erf = RunPass("recover_gelu", R"(graph g {
   input %x: float32 [4]

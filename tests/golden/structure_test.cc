@@ -1,4 +1,4 @@
-// What real models compile to: both dialects to the same few steps, without copies.
+// What real models compile to: every dialect to the same few steps, without copies.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 
 #include "engine/base/mapped_file.h"
 #include "engine/compiler/compile.h"
+#include "engine/importers/onnx/onnx_importer.h"
 #include "engine/importers/pt2/pt2_importer.h"
 #include "engine/passes/pipeline.h"
 
@@ -16,7 +17,8 @@ CompiledGraph Compiled(std::string_view file) {
   const std::string path = fmt::format("{}/tests/fixtures/{}", TONDAR_SOURCE_DIR, file);
   auto mapped = MappedFile::Open(path);
   EXPECT_TRUE(mapped.ok()) << mapped.status().ToString();
-  auto model = kPt2Importer.import(mapped.value());
+  const Importer& importer = file.ends_with(".onnx") ? kOnnxImporter : kPt2Importer;
+  auto model = importer.import(mapped.value());
   EXPECT_TRUE(model.ok()) << model.status().ToString();
   const Status optimised = Optimise(*model.value().graph, {});
   EXPECT_TRUE(optimised.ok()) << optimised.ToString();
@@ -59,6 +61,17 @@ TEST(StructureTest, MobileNet) { ExpectCensus("mobilenet_thin", "18 conv 2 map 2
 TEST(StructureTest, SmallModels) {
   ExpectCensus("mlp", "3 matmul");
   ExpectCensus("digits_cnn", "2 conv 2 matmul 2 reduce");
+}
+
+// ONNX writes the same models with other operators.
+TEST(StructureTest, OnnxTakesTheSameSteps) {
+  auto census = [](std::string_view model) { return Census(Compiled(fmt::format("{}/model.onnx", model))); };
+  EXPECT_EQ(census("mlp"), "3 matmul");
+  EXPECT_EQ(census("digits_cnn"), "2 conv 2 matmul 2 reduce");
+  EXPECT_EQ(census("resnet_thin"), "20 conv 1 matmul 2 reduce");
+  EXPECT_EQ(census("mobilenet_thin"), "18 conv 2 map 2 matmul 3 reduce");
+  // Its keys are copied: the export merges batch and heads around their transpose.
+  EXPECT_EQ(census("bert_thin"), "2 attention 2 copy 4 map 8 matmul 5 norm 3 reduce");
 }
 
 // A convolution reads and writes channels-last, whatever lies between.

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/types/checked_dim.h"
-
 namespace tondar {
 namespace {
 

@@ -6,7 +6,6 @@
 #include <cctype>
 
 #include "engine/base/status.h"
-#include "engine/types/checked_dim.h"
 
 namespace tondar {
 

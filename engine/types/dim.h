@@ -87,6 +87,9 @@ class Dim {
   std::shared_ptr<const Terms> terms_;   // null for a constant; shared because expressions are immutable and copied
 };
 
+// As Dim::Evaluate, for sizes that must not wrap: nothing if a product or sum on the way does not fit.
+std::optional<int64_t> EvaluateChecked(const Dim& dim, std::span<const int64_t> values);
+
 }  // namespace tondar
 
 #endif  // TONDAR_ENGINE_TYPES_DIM_H_

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/types/checked_dim.h"
-
 namespace tondar {
 namespace {
 

@@ -9,7 +9,9 @@
 namespace tondar {
 namespace {
 
-constexpr std::array<std::string_view, 8> kReduceOps = {"sum", "product", "max", "min", "all", "any", "argmax", "argmin"};
+constexpr std::array<std::string_view, 9> kReduceOps = {"sum", "product", "max",    "min",       "all",
+                                                       "any", "argmax",  "argmin", "logaddexp"};
+constexpr std::array<std::string_view, 5> kScatterOps = {"store", "add", "multiply", "max", "min"};
 constexpr std::array<std::string_view, 4> kNormKinds = {"softmax", "log_softmax", "layer_norm", "rms_norm"};
 
 Shape ToDims(const std::vector<int64_t>& values) { return Shape(values.begin(), values.end()); }
@@ -62,6 +64,15 @@ void Fields(IO& io, NormStep& step) {
   io.Field("epsilon", step.epsilon);
   io.Field("has_weight", step.has_weight);
   io.Field("has_bias", step.has_bias);
+}
+template <typename IO>
+void Fields(IO& io, ScatterStep& step) {
+  io.Field("extents", step.extents);
+  io.Field("op", step.op, kScatterOps);
+}
+template <typename IO>
+void Fields(IO& io, SortStep& step) {
+  io.Field("descending", step.descending);
 }
 
 class Writer {
@@ -387,6 +398,7 @@ constexpr ProgramName kPrograms[] = {
     {"program", Member<MapStep, &MapStep::program>},
     {"program", Member<ReduceStep, &ReduceStep::program>},
     {"program", Member<ScanStep, &ScanStep::program>},
+    {"program", Member<ScatterStep, &ScatterStep::program>},
     {"finish", Member<ReduceStep, &ReduceStep::finish>},
     {"epilogue", [](StepBody& body) { return EpilogueOf(body); }},
 };

@@ -110,6 +110,8 @@ class Verifier {
       if (scan->extents != result) return Internal("extents {}, result {}", ToString(scan->extents), ToString(result));
       return VerifyProgram(scan->program, ranks, static_cast<int>(scan->extents.size()), 0);
     }
+    if (const auto* scatter = std::get_if<ScatterStep>(node.body.get())) return CheckScatter(node, *scatter, ranks);
+    if (KindOf(*node.body) == StepKind::kSort) return CheckSort(node);
     return OkStatus();
   }
 
@@ -136,6 +138,32 @@ class Verifier {
     TONDAR_RETURN_IF_ERROR(VerifyProgram(reduce.program, ranks, rank, 0));
     if (reduce.finish.empty()) return OkStatus();
     return VerifyProgram(reduce.finish, ranks, rank - reduce.reduced, 1).Annotated("finish");
+  }
+
+  static Status CheckScatter(const Node& node, const ScatterStep& scatter, std::span<const int> ranks) {
+    const Value &base = *node.inputs[0], &output = *node.outputs[0];
+    if (base.shape != output.shape || base.dtype != output.dtype) {
+      return Internal("base {} {}, result {} {}", Name(base.dtype), ToString(base.shape), Name(output.dtype), ToString(output.shape));
+    }
+    const std::vector<int16_t>& results = scatter.program.results;
+    if (results.size() != 1 + output.shape.size()) return Internal("{} results for rank {}", results.size(), output.shape.size());
+    TONDAR_RETURN_IF_ERROR(VerifyProgram(scatter.program, ranks, static_cast<int>(scatter.extents.size()), 0));
+    for (size_t i = 0; i < results.size(); ++i) {
+      const DType dtype = scatter.program.body[static_cast<size_t>(results[i])].dtype;
+      const DType expected = i == 0 ? output.dtype : DType::kInt64;
+      if (dtype != expected) return Internal("result {} is {}, expected {}", i, Name(dtype), Name(expected));
+    }
+    return OkStatus();
+  }
+
+  static Status CheckSort(const Node& node) {
+    const Value &keys = *node.inputs[0], &output = *node.outputs[0];
+    if (output.dtype != DType::kInt64) return Internal("positions of {}", Name(output.dtype));
+    const bool same_rank = !keys.shape.empty() && keys.shape.size() == output.shape.size();
+    if (!same_rank || !std::equal(keys.shape.begin(), keys.shape.end() - 1, output.shape.begin())) {
+      return Internal("keys {}, positions {}", ToString(keys.shape), ToString(output.shape));
+    }
+    return OkStatus();
   }
 
   const Graph& graph_;

@@ -23,11 +23,21 @@ std::vector<OpSchema> AttentionOps();
 std::vector<OpSchema> IndexingOps();
 std::vector<OpSchema> QuantisationOps();
 std::vector<OpSchema> ResizeOps();
+std::vector<OpSchema> ScatterOps();
+std::vector<OpSchema> OrderingOps();
+std::vector<OpSchema> EmbeddingBagOps();
+std::vector<OpSchema> LossOps();
+std::vector<OpSchema> ResamplingOps();
+std::vector<OpSchema> ContractionOps();
+std::vector<OpSchema> SpecialOps();
+std::vector<OpSchema> ArrangementOps();
 
 inline constexpr std::vector<OpSchema> (*kFamilies[])() = {
     ViewOps, CastOps, FactoryOps, UnaryOps, BinaryOps, ActivationOps,
     MatMulOps, ConvolutionOps, PoolingOps, ReductionOps, NormalisationOps, AttentionOps, IndexingOps, QuantisationOps,
     ResizeOps,
+    ScatterOps, OrderingOps, EmbeddingBagOps, LossOps, ResamplingOps, ContractionOps,
+    SpecialOps, ArrangementOps,
 };
 
 }  // namespace tondar

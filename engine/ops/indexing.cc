@@ -3,9 +3,11 @@
 #include <cmath>
 
 #include "engine/ops/families.h"
+#include "engine/ops/index_plan.h"
 #include "engine/ops/inference.h"
 #include "engine/ops/lowering.h"
 #include "engine/ops/pointwise.h"
+#include "engine/ops/resampling.h"
 
 namespace tondar {
 namespace {
@@ -26,11 +28,6 @@ Value* MapLoad(LoweringBuilder& builder, const Shape& extents, const std::vector
                LoopBuilder b = {}) {
   b.Result(b.Load(std::move(access), inputs[0]->dtype));
   return builder.Map(extents, inputs, std::move(b).Build());
-}
-
-Status CheckIndex(const Value* index) {
-  if (index->dtype == DType::kInt64 || index->dtype == DType::kInt32) return OkStatus();
-  return InvalidArgument("indices of {}, expected int64 or int32", Name(index->dtype));
 }
 
 // --- Lookups along one dim ------------------------------------------------------------------------------------------
@@ -129,72 +126,22 @@ Status LowerTake(const Node& node, LoweringBuilder& builder) {
 
 // --- x[i, :, j] -----------------------------------------------------------------------------------------------------
 
-// Where the indexed dims and the dims of the broadcast indices go.
-struct IndexPlan {
-  std::vector<Value*> indices;  // one per dim of x; null: the whole dim
-  Shape index_shape;            // of the indices, broadcast
-  size_t place = 0;             // of the index dims in the result
-};
-
-Result<IndexPlan> PlanIndex(Node& node) {
-  const Arguments args(node);
-  const Value* x = args.Tensor("self");
-  IndexPlan plan;
-  plan.indices = args.Tensors("indices");
-  if (plan.indices.size() > x->shape.size()) {
-    return InvalidArgument("{} indices for a tensor of rank {}", plan.indices.size(), x->shape.size());
-  }
-  plan.indices.resize(x->shape.size(), nullptr);
-  std::vector<Shape> shapes;
-  std::vector<size_t> indexed;
-  for (size_t d = 0; d < plan.indices.size(); ++d) {
-    if (plan.indices[d] == nullptr) continue;
-    if (plan.indices[d]->dtype == DType::kBool || plan.indices[d]->dtype == DType::kUInt8) {
-      return Unimplemented("indexing by a mask");
-    }
-    TONDAR_RETURN_IF_ERROR(CheckIndex(plan.indices[d]));
-    shapes.push_back(plan.indices[d]->shape);
-    indexed.push_back(d);
-  }
-  if (indexed.empty()) return InvalidArgument("no index");
-  TONDAR_ASSIGN_OR_RETURN(plan.index_shape, BroadcastAll(node, shapes));
-  const bool adjacent = indexed.back() - indexed.front() + 1 == indexed.size();
-  plan.place = adjacent ? indexed.front() : 0;
-  return plan;
-}
-
 Status InferIndex(Node& node) {
-  TONDAR_ASSIGN_OR_RETURN(const IndexPlan plan, PlanIndex(node));
+  TONDAR_ASSIGN_OR_RETURN(const IndexPlan plan, PlanIndex(node, Arguments(node).Tensors("indices")));
   const Value* x = node.inputs[0];
-  Shape shape;
-  for (size_t d = 0; d < x->shape.size(); ++d) {
-    if (plan.indices[d] == nullptr) shape.push_back(x->shape[d]);
-  }
-  shape.insert(shape.begin() + static_cast<ptrdiff_t>(plan.place), plan.index_shape.begin(), plan.index_shape.end());
-  SetOutput(node, 0, x->dtype, std::move(shape));
+  SetOutput(node, 0, x->dtype, IndexedShape(plan, x->shape));
   return OkStatus();
 }
 
 Status LowerIndex(const Node& node, LoweringBuilder& builder) {
-  TONDAR_ASSIGN_OR_RETURN(const IndexPlan plan, PlanIndex(const_cast<Node&>(node)));
+  TONDAR_ASSIGN_OR_RETURN(const IndexPlan plan, PlanIndex(const_cast<Node&>(node), Arguments(node).Tensors("indices")));
   Value* x = node.inputs[0];
   std::vector<Value*> inputs = {x};
-  Access access{.operand = 0, .index = {}};
   LoopBuilder b;
-  const size_t width = plan.index_shape.size();
-  size_t kept = 0;  // whole dims so far
-  for (size_t d = 0; d < x->shape.size(); ++d) {
-    if (plan.indices[d] == nullptr) {
-      access.index.push_back(IndexExpression::LoopDim(ToInt(kept < plan.place ? kept : kept + width)));
-      ++kept;
-      continue;
-    }
-    Access at = BroadcastAccess(ToInt(inputs.size()), plan.indices[d]->shape, ToInt(width));
-    for (IndexExpression& expression : at.index) {
-      for (IndexExpression::Term& term : expression.terms) term.loop_dim = static_cast<int8_t>(term.loop_dim + ToInt(plan.place));
-    }
-    access.index.push_back(IndexExpression::Dynamic(b.Load(std::move(at), plan.indices[d]->dtype)));
-    inputs.push_back(plan.indices[d]);
+  Access access{.operand = 0, .index = {}};
+  for (const IndexPosition& position : PositionsOf(plan, b, inputs)) {
+    access.index.push_back(position.loop_dim >= 0 ? IndexExpression::LoopDim(position.loop_dim)
+                                                  : IndexExpression::Dynamic(position.value));
   }
   builder.Replace(0, MapLoad(builder, node.outputs[0]->shape, inputs, std::move(access), std::move(b)));
   return OkStatus();
@@ -221,6 +168,12 @@ Status LowerFlip(const Node& node, LoweringBuilder& builder) {
     access.index[d].offset = x->shape[d] - Dim(1);
   }
   builder.Replace(0, MapLoad(builder, x->shape, {x}, std::move(access)));
+  return OkStatus();
+}
+
+template <int64_t dim>
+Status FlipAlong(Node& node, const Attributes&) {
+  node.attributes["dims"] = Shape{Dim(dim)};
   return OkStatus();
 }
 
@@ -569,7 +522,7 @@ Status InferSelectScatter(Node& node) {
 }
 
 Status InferSliceScatter(Node& node) {
-  if (Arguments(node).Int("step") != 1) return Unimplemented("slice_scatter by steps");
+  if (Arguments(node).Int("step") < 1) return InvalidArgument("step {} is below 1", Arguments(node).Int("step"));
   return InferSelectScatter(node);
 }
 
@@ -581,6 +534,13 @@ Status LowerSliceScatter(const Node& node, LoweringBuilder& builder) {
   Value* src = builder.Cast(args.Tensor("src"), x->dtype);
   Shape part = x->shape;
   part[d] = src->shape.size() == x->shape.size() ? src->shape[d] : part[d];
+  const int64_t step = args.Int("step");
+  if (step != 1) {
+    const Attributes where = {{"dim", Dim(static_cast<int64_t>(d))}, {"start", start}, {"step", Dim(step)}};
+    TONDAR_ASSIGN_OR_RETURN(Value * written, builder.Op("strided_scatter", {x, builder.Expand(src, part)}, where));
+    builder.Replace(0, written);
+    return OkStatus();
+  }
   builder.Replace(0, ReplacePart(builder, x, builder.Expand(src, part), d, start, part[d]));
   return OkStatus();
 }
@@ -628,8 +588,22 @@ std::vector<SourceForm> PadSources(const std::string& mode) {
 
 constexpr char kPad[] = "(Tensor self, SymInt[] pad)";
 constexpr char kUpsample[] = "(Tensor input, SymInt[]? output_size=None, bool align_corners=False, float[]? scale_factors=None)";
-constexpr char kNearest[] = "(Tensor input, SymInt[]? output_size, float[]? scale_factors)";
-constexpr char kAligned[] = "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors)";
+
+// Both spellings for one to three spatial dims: a list of factors (.vec), or one argument per dim (.default).
+std::vector<SourceForm> UpsampleSources(const std::string& prefix, const std::string& kind, bool has_corners) {
+  const char* corners = has_corners ? ", bool align_corners" : "";
+  const char* multiples[] = {"", "bi", "tri"};
+  const char* scales[] = {", float? scales=None", ", float? scales_h=None, float? scales_w=None",
+                          ", float? scales_d=None, float? scales_h=None, float? scales_w=None"};
+  std::vector<SourceForm> sources;
+  for (size_t d = 0; d < 3; ++d) {
+    const std::string name = fmt::format("aten.{}{}{}{}d", prefix, kind.empty() ? "" : multiples[d], kind, d + 1);
+    sources.push_back({name + ".vec", fmt::format("(Tensor input, SymInt[]? output_size{}, float[]? scale_factors)", corners)});
+    sources.push_back({name + ".default", fmt::format("(Tensor self, SymInt[] output_size{}{})", corners, scales[d]),
+                       {{"self", "input"}}, CollectScales});
+  }
+  return sources;
+}
 
 }  // namespace
 
@@ -647,7 +621,11 @@ std::vector<OpSchema> IndexingOps() {
       Row("index", {{"aten.index.Tensor", "(Tensor self, Tensor?[] indices)"},
                     {"aten._unsafe_index.Tensor", "(Tensor self, Tensor?[] indices)"}},
           InferIndex, LowerIndex),
-      Row("flip", {{"aten.flip.default", "(Tensor self, int[] dims)"}}, InferFlip, LowerFlip),
+      Row("flip",
+          {{"aten.flip.default", "(Tensor self, int[] dims)"},
+           {"aten.fliplr.default", "(Tensor self)", {}, FlipAlong<1>},
+           {"aten.flipud.default", "(Tensor self)", {}, FlipAlong<0>}},
+          InferFlip, LowerFlip),
       Row("roll", {{"aten.roll.default", "(Tensor self, int[] shifts, int[] dims=[])"}}, InferRoll, LowerRoll),
       Row("diagonal", {{"aten.diagonal.default", "(Tensor self, int offset=0, int dim1=0, int dim2=1)"},
                        {"aten.diagonal_copy.default", "(Tensor self, int offset=0, int dim1=0, int dim2=1)"}},
@@ -661,21 +639,10 @@ std::vector<OpSchema> IndexingOps() {
       Row("reflect_pad", PadSources("reflection"), InferPad, LowerPad, kPad),
       Row("replicate_pad", PadSources("replication"), InferPad, LowerPad, kPad),
       Row("circular_pad", {}, InferPad, LowerPad, kPad),
-      Row("upsample_nearest",
-          {{"aten.upsample_nearest1d.vec", kNearest},
-           {"aten.upsample_nearest2d.vec", kNearest},
-           {"aten.upsample_nearest3d.vec", kNearest}},
-          InferUpsample, LowerNearest<false>, kUpsample),
-      Row("upsample_nearest_exact",
-          {{"aten._upsample_nearest_exact1d.vec", kNearest},
-           {"aten._upsample_nearest_exact2d.vec", kNearest},
-           {"aten._upsample_nearest_exact3d.vec", kNearest}},
-          InferUpsample, LowerNearest<true>, kUpsample),
-      Row("upsample_linear",
-          {{"aten.upsample_linear1d.vec", kAligned},
-           {"aten.upsample_bilinear2d.vec", kAligned},
-           {"aten.upsample_trilinear3d.vec", kAligned}},
-          InferUpsample, LowerLinear, kUpsample),
+      Row("upsample_nearest", UpsampleSources("upsample_nearest", "", false), InferUpsample, LowerNearest<false>, kUpsample),
+      Row("upsample_nearest_exact", UpsampleSources("_upsample_nearest_exact", "", false), InferUpsample, LowerNearest<true>,
+          kUpsample),
+      Row("upsample_linear", UpsampleSources("upsample_", "linear", true), InferUpsample, LowerLinear, kUpsample),
       Row("select_scatter", {{"aten.select_scatter.default", "(Tensor self, Tensor src, int dim, SymInt index)"}},
           InferSelectScatter, LowerSelectScatter),
       Row("slice_scatter",

@@ -3,6 +3,7 @@
 
 #include "engine/ops/families.h"
 #include "engine/ops/inference.h"
+#include "engine/ops/power_norm.h"
 #include "engine/ops/reduction.h"
 
 namespace tondar {
@@ -276,28 +277,13 @@ Status InferNorm(Node& node) {
   return SetReduced(node, 0, given == DType::kInvalid ? x : given);
 }
 
-// The terms of sum |x|^p and the root taken of it; p of 0 counts, infinite p looks for extrema.
-void PlanNorm(Reduction& plan, double p, DType compute) {
-  plan.body = [p, compute](LoopBuilder& b, Handles loads) {
-    const Handle x = b.Cast(loads[0], compute);
-    if (p == 0) return b.Cast(b.Binary(LoopOp::kNe, x, Number(b, x, 0)), compute);
-    if (p == 2) return b.Binary(LoopOp::kMul, x, x);
-    const Handle magnitude = b.Unary(LoopOp::kAbs, x);
-    return p == 1 || std::isinf(p) ? magnitude : b.Binary(LoopOp::kPow, magnitude, Number(b, x, p));
-  };
-  plan.finish = [p](LoopBuilder& b, Handle sum) {
-    if (p == 2) return b.Unary(LoopOp::kSqrt, sum);
-    if (p == 0 || p == 1 || std::isinf(p)) return sum;
-    return b.Binary(LoopOp::kPow, sum, Number(b, sum, 1 / p));
-  };
-}
-
 Status LowerNorm(const Node& node, LoweringBuilder& builder) {
   const DType dtype = node.outputs[0]->dtype, compute = ComputeDType(dtype);
   const double p = Arguments(node).IsNone("ord") ? 2 : Arguments(node).Number("ord");
-  const ReduceOp op = !std::isinf(p) ? ReduceOp::kSum : p > 0 ? ReduceOp::kMax : ReduceOp::kMin;
-  TONDAR_ASSIGN_OR_RETURN(Reduction plan, Plan(node, op, compute, dtype));
-  PlanNorm(plan, p, compute);
+  const PowerNorm norm(p);
+  TONDAR_ASSIGN_OR_RETURN(Reduction plan, Plan(node, norm.op(), compute, dtype));
+  plan.body = [&](LoopBuilder& b, Handles loads) { return norm.Term(b, b.Cast(loads[0], compute)); };
+  plan.finish = [&](LoopBuilder& b, Handle total) { return norm.Root(b, total); };
   builder.Replace(0, EmitReduction(builder, {node.inputs[0]}, plan));
   return OkStatus();
 }

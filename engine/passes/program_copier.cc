@@ -112,6 +112,7 @@ std::optional<ProgramCopier::Handle> ProgramCopier::IndexValue(int loop_dim) {
 std::vector<ProgramOfStep> ProgramsOf(StepBody& body, const Shape& result) {
   if (auto* map = std::get_if<MapStep>(&body)) return {{&map->program, map->extents}};
   if (auto* scan = std::get_if<ScanStep>(&body)) return {{&scan->program, scan->extents}};
+  if (auto* scatter = std::get_if<ScatterStep>(&body)) return {{&scatter->program, scatter->extents}};
   if (auto* reduce = std::get_if<ReduceStep>(&body)) {
     return {{&reduce->program, reduce->extents}, {&reduce->finish, result, true}};
   }

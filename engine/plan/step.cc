@@ -3,7 +3,8 @@
 namespace tondar {
 
 std::string_view Name(StepKind kind) {
-  static constexpr std::string_view kNames[] = {"map", "reduce", "scan", "matmul", "conv", "attention", "norm"};
+  static constexpr std::string_view kNames[] = {"map", "reduce", "scan", "matmul", "conv", "attention", "norm",
+                                                "scatter", "sort"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -25,6 +26,8 @@ int FixedInputs(const StepBody& body) {
       const NormStep& norm = std::get<NormStep>(body);
       return 1 + (norm.has_weight ? 1 : 0) + (norm.has_bias ? 1 : 0);
     }
+    case StepKind::kScatter:
+    case StepKind::kSort: return 1;
     default: return 0;
   }
 }

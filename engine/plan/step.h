@@ -20,7 +20,7 @@ struct MapStep {
   LoopProgram program;
 };
 
-enum class ReduceOp : uint8_t { kSum, kProduct, kMax, kMin, kAll, kAny, kArgMax, kArgMin };
+enum class ReduceOp : uint8_t { kSum, kProduct, kMax, kMin, kAll, kAny, kArgMax, kArgMin, kLogAddExp /* scans only */ };
 
 // Reduces the trailing `reduced` loop dims. program.results[0] feeds the accumulator (of dtype `accumulator`), which
 // begins at the neutral element of `op`; kArgMax/kArgMin give the first position, row-major over the reduced dims, as
@@ -35,7 +35,9 @@ struct ReduceStep {
   LoopProgram finish;
 };
 
-// Running sum or product along the last loop dim: output[i] = output[i-1] op program at i.
+// A running value along the last loop dim: output[i] = output[i-1] op program at i, output[0] = program at 0. `op` is
+// kSum, kProduct, kMax, kMin, kLogAddExp (log(exp a + exp b), floats only), or kArgMax or kArgMin, which give the position
+// of the extremum so far as int64, the last one among equals. A NaN wins against all that came before it, and stays.
 struct ScanStep {
   Shape extents;
   ReduceOp op = ReduceOp::kSum;
@@ -84,18 +86,43 @@ struct NormStep {
   LoopProgram epilogue;  // over the output's dims; the normalised value is kAccumulator 0
 };
 
-// What a step does, without its operands. A lowered graph node holds one. Further kinds (rnn, sort, linalg, fft,
-// mx_matmul, scatter, cond, while, scan body) join the variant at its end.
-using StepBody = std::variant<MapStep, ReduceStep, ScanStep, MatMulStep, ConvStep, AttentionStep, NormStep>;
+// How a scatter combines a value with what lies at its destination. NaN wins in kMax and kMin; on bool, kAdd and kMax are
+// "or", kMultiply and kMin are "and". On 16-bit floats only kStore.
+enum class ScatterOp : uint8_t { kStore, kAdd, kMultiply, kMax, kMin };
 
-enum class StepKind : uint8_t { kMap, kReduce, kScan, kMatMul, kConv, kAttention, kNorm };
+// output = base; then at every point of `extents`, in row-major order, output[target] = output[target] op value. The order
+// decides which of several values for one element is stored, and how their sum rounds, so that neither depends on threads.
+// inputs: base, with the output's shape and dtype, then what the program loads. program.results[0]: the value, of the
+// output's dtype. results[1 + d], int64: the target's position along output dim d. Below zero counts from the end; outside
+// [-extent, extent) is the request's error: the step fails with InvalidArgument. A position that is the kIndex of a loop
+// dim lets devices split the work along it.
+struct ScatterStep {
+  Shape extents;
+  ScatterOp op = ScatterOp::kStore;
+  LoopProgram program;
+};
+
+// Orders rows. inputs: keys [batch..., n], any strides. output: int64 [batch..., k], k <= n: the positions along the last
+// dim of the k elements that come first, in order. NaN is the largest, -0 equals 0, and among equals the lower position
+// comes first in either direction.
+struct SortStep {
+  bool descending = false;
+};
+
+// What a step does, without its operands. A lowered graph node holds one. Further kinds (rnn, linalg, fft,
+// mx_matmul, cond, while, scan body) join the variant at its end.
+using StepBody = std::variant<MapStep, ReduceStep, ScanStep, MatMulStep, ConvStep, AttentionStep, NormStep, ScatterStep,
+                              SortStep>;
+
+enum class StepKind : uint8_t { kMap, kReduce, kScan, kMatMul, kConv, kAttention, kNorm, kScatter, kSort };
 inline StepKind KindOf(const StepBody& body) { return static_cast<StepKind>(body.index()); }
 std::string_view Name(StepKind kind);
 
 // The epilogue of a kind that may have one (matmul, conv, norm), else null.
 const LoopProgram* EpilogueOf(const StepBody& body);
 LoopProgram* EpilogueOf(StepBody& body);
-// Operands before those that the epilogue loads: 2 for matmul, say. Map, reduce and scan steps: 0.
+// Operands before those that the program or epilogue loads: 2 for matmul, 1 for scatter, say. Map, reduce and scan
+// steps: 0.
 int FixedInputs(const StepBody& body);
 
 using SlotId = int32_t;

@@ -934,6 +934,449 @@ def indexing_cases():
     case(file, "aten.one_hot.default", index(2, below=3), error=UNIMPLEMENTED)
 
 
+def masks(*shape):
+    return T(b8, *shape)
+
+
+def scatter_cases():
+    generator.manual_seed(SEED)
+    file = "scatter"
+
+    def index(*shape, below, above=0):
+        return torch.randint(above, below, shape, generator=generator)
+
+    put = "aten.index_put.default"
+    case(file, put, T(f32, 5, 3), [V([0, 2, 4], i64)], T(f32, 3, 3))
+    case(file, put, T(f32, 5, 3), [V([0, 2, 0, -1], i64)], T(f32, 4, 3))
+    case(file, put, T(f32, 5, 3), [V([0, 2, 0, -1], i64)], T(f32, 4, 3), True)
+    case(file, put, T(f32, 5, 3), [V([1, 1, 1], i64)], T(f32), True)
+    case(file, put, T(i64, 5, 3), [V([1, 1, 3], i64), V([0, 0, 2], i32)], T(i64, 3), True)
+    case(file, put, T(bf16, 4), [V([1, 1, 3], i64)], T(bf16, 3), True, tol=(5e-2, 5e-2))
+    case(file, put, T(f16, 4), [V([1, 2, 3], i64)], T(f16, 1))
+    case(file, put, T(b8, 4), [V([1, 1, 3], i64)], T(b8, 3), True)
+    case(file, put, T(f64, 2, 4, 3), [None, V([3, 0], i64)], T(f64, 2, 2, 3))
+    case(file, put, T(f32, 2, 4, 3), [V([[0], [1]], i64), None, V([2, 1], i64)], T(f32, 2, 2, 4))
+    case(file, put, T(f32, 2, 4, 3), [V([1], i64), V([2, 3], i64)], T(f32, 3))
+    case(file, put, T(f32, 4), [V([], i64)], T(f32, 0))
+    case(file, put, T(f32, 4), [V([7], i64)], T(f32, 1), error=INVALID)
+    case(file, put, T(f32, 4), [V([0], i64)], T(f64, 1), error=INVALID)
+    case(file, put, T(f32, 4), [V([0, 1], i64)], T(f32, 3), error=INVALID)
+    case(file, "aten.index_put_.default", T(f32, 4), [V([2], i64)], T(f32, 1))
+    case(file, "aten._unsafe_index_put.default", T(f32, 4), [V([2, 2], i64)], T(f32, 2), True)
+    for accumulate in (False, True):
+        mask = masks(3, 4)
+        case(file, put, T(f32, 3, 4), [mask], T(f32), accumulate)
+        case(file, put, T(f32, 3, 4), [mask], T(f32, int(mask.sum())), accumulate)
+        case(file, put, T(f32, 3, 4, 2), [mask], T(f32, int(mask.sum()), 2), accumulate)
+        case(file, put, T(f32, 3, 4, 2), [mask], T(f32, 2), accumulate)
+        case(file, put, T(f32, 2, 3, 4), [None, mask], T(f32, 2, int(mask.sum())), accumulate)
+    case(file, put, T(f32, 3), [V([False, False, False], b8)], T(f32, 0))
+    case(file, put, T(f32, 3), [V([True, True, True], b8)], T(f32, 2), error=INVALID)
+    case(file, "aten.masked_scatter.default", T(f32, 3, 4), masks(3, 4), T(f32, 12))
+    case(file, "aten.masked_scatter.default", T(i64, 3, 4), masks(4), T(i64, 5, 3))
+    case(file, "aten.masked_scatter.default", T(f32, 3), masks(2, 3), T(f32, 6))
+    case(file, "aten.masked_scatter_.default", T(f32, 0), masks(0), T(f32, 0))
+
+    for dim, shape in ((0, (3, 4)), (1, (5, 2)), (-1, (2, 6))):
+        below = 5 if dim == 0 else 4
+        at = index(*shape, below=below)
+        case(file, "aten.scatter.src", T(f32, 5, 4) if dim != -1 else T(f32, 5, 4), dim, at, T(f32, 6, 6))
+        case(file, "aten.scatter.value", T(f32, 5, 4), dim, at, 2.5)
+        case(file, "aten.scatter_add.default", T(f32, 5, 4), dim, at, T(f32, *shape))
+        for reduce in ("sum", "prod", "mean", "amax", "amin"):
+            for include in (True, False):
+                case(file, "aten.scatter_reduce.two", T(f32, 5, 4), dim, at, T(f32, *shape), reduce, include_self=include)
+    for dtype in (i64, i32, u8, f64, bf16):
+        for reduce in ("sum", "prod", "mean", "amax", "amin"):
+            for include in (True, False):
+                case(file, "aten.scatter_reduce.two", T(dtype, 4, lo=-4, hi=5), 0, index(7, below=4), T(dtype, 7, lo=-4, hi=5), reduce,
+                     include_self=include, tol=(5e-2, 5e-2) if dtype == bf16 else None)
+    case(file, "aten.scatter_reduce.two", V([1.0, NAN, 3.0]), 0, V([0, 1, 2, 2], i64), V([NAN, 2.0, NAN, 5.0]), "amax")
+    case(file, "aten.scatter_reduce.two", V([1.0, NAN, 3.0]), 0, V([0, 1, 2, 2], i64), V([NAN, 2.0, 4.0, -INF]), "amin", include_self=False)
+    case(file, "aten.scatter_reduce.two", T(f32, 3), 0, V([0], i64), T(f32, 1), "median", error=INVALID)
+    case(file, "aten.scatter.reduce", T(f32, 5), 0, index(4, below=5), T(f32, 4), reduce="add")
+    case(file, "aten.scatter.reduce", T(f32, 5), 0, index(4, below=5), T(f32, 4), reduce="multiply")
+    case(file, "aten.scatter.value_reduce", T(i64, 5), 0, index(4, below=5), 3, reduce="multiply")
+    case(file, "aten.scatter_.src", T(bf16, 5), 0, V([0, 3, 3], i64), T(bf16, 3))
+    case(file, "aten.scatter.src", T(f32), 0, V(0, i64), T(f32))
+    case(file, "aten.scatter.src", T(f32, 3), 0, V([], i64), T(f32, 0))
+    case(file, "aten.scatter.src", T(f32, 3), 0, V([1, 3], i64), T(f32, 2), error=INVALID)
+    case(file, "aten.scatter.src", T(f32, 3), 1, V([1], i64), T(f32, 1), error=INVALID)
+
+    for dim in (0, 1, -2):
+        n = 4
+        source = (n, 5) if dim != 1 else (3, n)
+        base, at = (T(f32, 3, 5), index(n, below=3)) if dim != 1 else (T(f32, 3, 6), index(n, below=6))
+        case(file, "aten.index_add.default", base, dim, at, T(f32, *source))
+        case(file, "aten.index_add.default", base, dim, at.to(i32), T(f32, *source), alpha=-0.5)
+        case(file, "aten.index_copy.default", base, dim, torch.arange(base.shape[dim])[:n], T(f32, *[min(s, base.shape[i]) for i, s in enumerate(source)]))
+        case(file, "aten.index_fill.int_Scalar", base, dim, at, 7)
+        case(file, "aten.index_fill.int_Tensor", base, dim, at, T(f32))
+        for reduce in ("prod", "mean", "amax", "amin"):
+            for include in (True, False):
+                case(file, "aten.index_reduce.default", base, dim, at, T(f32, *source), reduce, include_self=include)
+    case(file, "aten.index_add.default", T(i64, 3), 0, V([1, 1], i64), T(i64, 2), alpha=3)
+    case(file, "aten.index_add.default", T(bf16, 3), 0, V([1, 1], i64), T(bf16, 2), tol=(5e-2, 5e-2))
+    case(file, "aten.index_add.default", T(f32), 0, V([0], i64), T(f32))
+    case(file, "aten.index_copy_.default", T(f32, 3, 2), 0, V([2], i64), T(f32, 1, 2))
+    case(file, "aten.index_add.default", T(f32, 3), 0, V([1, 1], i64), T(f32, 3), error=INVALID)
+    case(file, "aten.index_fill.int_Scalar", T(f32, 3), 0, V([3], i64), 1, error=INVALID)
+
+    case(file, "aten.put.default", T(f32, 2, 3), V([0, 5, -2], i64), T(f32, 3))
+    case(file, "aten.put.default", T(f32, 2, 3), V([[0, 5], [5, 1]], i64), T(f32, 2, 2), True)
+    case(file, "aten.put_.default", T(i64, 3), V([0], i64), T(i64, 1))
+    pooled, where = torch.nn.functional.max_pool2d(T(f32, 2, 3, 6, 4), 2, return_indices=True)
+    case(file, "aten.max_unpool2d.default", pooled, where, [6, 4])
+    case(file, "aten.max_unpool2d.default", pooled[0], where[0], [7, 4])
+    pooled, where = torch.nn.functional.max_pool3d(T(f32, 1, 2, 4, 4, 2), 2, return_indices=True)
+    case(file, "aten.max_unpool3d.default", pooled, where, [4, 4, 2], [2, 2, 2], [0, 0, 0])
+    case(file, "aten.diagonal_scatter.default", T(f32, 3, 4), T(f32, 3))
+    case(file, "aten.diagonal_scatter.default", T(f32, 3, 4), T(f32, 2), -1)
+    case(file, "aten.diagonal_scatter.default", T(f32, 2, 3, 4), T(f32, 3, 1), 1, 2, 0)
+    case(file, "aten.slice_scatter.default", T(f32, 6, 2), T(f32, 3, 2), 0, 0, 6, 2)
+    case(file, "aten.slice_scatter.default", T(f32, 2, 7), T(f32, 2, 2), 1, 1, 6, 3)
+    case(file, "aten.nonzero_static.default", V([[0.0, 1.0], [2.0, 0.0], [3.0, 4.0]]), size=3)
+    case(file, "aten.nonzero_static.default", V([0, 5, 0, 7], i64), size=6, fill_value=-7)
+    case(file, "aten.nonzero_static.default", masks(2, 3, 4), size=0)
+
+
+def ordering_cases():
+    generator.manual_seed(SEED)
+    file = "ordering"
+    ties = V([3.0, 1.0, NAN, 1.0, -0.0, 0.0, -INF, NAN, INF, 3.0])
+    for dtype in (f32, f64, bf16, f16, i64, i32, i8, u8, b8):
+        for descending in (False, True):
+            case(file, "aten.sort.stable", T(dtype, 3, 7), stable=True, dim=-1, descending=descending)
+    for descending in (False, True):
+        case(file, "aten.sort.default", ties, -1, descending)
+        case(file, "aten.sort.default", T(f32, 4, 3, 2), 0, descending)
+        case(file, "aten.argsort.default", T(f32, 4, 3), 0, descending)
+    case(file, "aten.argsort.stable", T(i64, 2, 9), stable=True, dim=1)
+    case(file, "aten.sort.default", V([2**63 - 1, 0, -2**63, -1], i64))
+    case(file, "aten.sort.default", T(f32))
+    case(file, "aten.sort.default", T(f32, 0))
+    case(file, "aten.sort.default", T(f32, 3, 0))
+    case(file, "aten.sort.default", T(f32, 3), 1, error=INVALID)
+    case(file, "aten.msort.default", T(f32, 5, 2))
+    for k, dim, largest in ((2, -1, True), (3, 0, True), (1, 1, False), (5, 1, False), (0, 0, True)):
+        case(file, "aten.topk.default", T(f32, 4, 5), k, dim, largest)
+    case(file, "aten.topk.default", T(bf16, 40), 3, outputs=1)
+    case(file, "aten.topk.default", V([1.0, NAN, 3.0, INF]), 3)
+    case(file, "aten.topk.default", V([1.0, NAN, 3.0, INF]), 3, -1, False)
+    case(file, "aten.topk.default", T(f32), 1)
+    case(file, "aten.topk.default", T(f32, 3), 4, error=INVALID)
+    for keepdim in (False, True):
+        case(file, "aten.kthvalue.default", T(f32, 3, 6), 2, -1, keepdim)
+        case(file, "aten.kthvalue.default", T(f64, 4, 2), 4, 0, keepdim)
+        case(file, "aten.median.dim", T(f32, 3, 5), 1, keepdim)
+        case(file, "aten.median.dim", T(f32, 4, 3), 0, keepdim)
+        case(file, "aten.nanmedian.dim", T(f32, 4, 3), 0, keepdim)
+        case(file, "aten.mode.default", T(i64, 3, 9, lo=0, hi=3), -1, keepdim)
+    case(file, "aten.kthvalue.default", T(f32), 1)
+    case(file, "aten.kthvalue.default", T(f32, 3), 0, error=INVALID)
+    rows = V([[1.0, NAN, 3.0, NAN], [4.0, 2.0, 3.0, 1.0], [NAN, NAN, NAN, NAN], [1.0, 2.0, NAN, 0.0]])
+    case(file, "aten.median.dim", rows, 1)
+    case(file, "aten.nanmedian.dim", rows, 1, outputs=1)
+    case(file, "aten.median.default", rows)
+    case(file, "aten.nanmedian.default", rows)
+    for x in (T(f32, 3, 4), T(i64, 7), T(f32), T(f32, 0), T(bf16, 9)):
+        case(file, "aten.median.default", x, error=INVALID if x.dtype == i64 and x.numel() == 0 else None)
+    case(file, "aten.mode.default", T(f32, 4).round(), 0)
+    case(file, "aten.mode.default", V([[1, 1, 2, 2, 3], [5, 4, 5, 4, 9], [1, 2, 3, 4, 5]], i64), 1)
+    case(file, "aten.mode.default", T(f32))
+    for mode in ("linear", "lower", "higher", "nearest", "midpoint"):
+        case(file, "aten.quantile.scalar", T(f32, 3, 6), 0.3, 1, interpolation=mode)
+        case(file, "aten.quantile.default", T(f64, 3, 6), V([0.0, 0.25, 0.8, 1.0], f64), 0, True, interpolation=mode)
+        case(file, "aten.nanquantile.default", rows, V([0.1, 0.9]), 1, interpolation=mode)
+    case(file, "aten.quantile.scalar", rows, 0.5, 1)
+    case(file, "aten.quantile.scalar", T(f32, 3, 4), 0.7)
+    case(file, "aten.quantile.default", T(f32, 3, 4), V(0.4), None, True)
+    case(file, "aten.quantile.scalar", T(i64, 4), 0.7, error=INVALID)
+
+    edges = V([-1.0, 0.0, 0.0, 2.5, 7.0])
+    values = V([[-3.0, -1.0, 0.0], [2.0, 7.0, 9.0], [NAN, INF, -INF]])
+    long_edges = torch.sort(T(f32, 100)).values
+    for right in (False, True):
+        case(file, "aten.bucketize.Tensor", values, edges, right=right)
+        case(file, "aten.bucketize.Tensor", values, long_edges, right=right, out_int32=True)
+        case(file, "aten.bucketize.Tensor", long_edges, long_edges, right=right)
+        case(file, "aten.bucketize.Tensor", V([0, 3, 9], i64), V([1, 3, 5], i64), right=right)
+        case(file, "aten.bucketize.Scalar", 2.5, edges, right=right)
+        case(file, "aten.searchsorted.Tensor", torch.sort(T(f32, 3, 6)).values, T(f32, 3, 4), right=right)
+        case(file, "aten.searchsorted.Tensor", torch.sort(T(f32, 2, 40)).values, T(f32, 2, 9), right=right)
+        case(file, "aten.searchsorted.Scalar", edges, 0.0, right=right)
+    case(file, "aten.searchsorted.Tensor", edges, values, side="right")
+    shuffled = V([5.0, 1.0, 3.0])
+    case(file, "aten.searchsorted.Tensor", shuffled, V([2.0, 4.0]), sorter=V([1, 2, 0], i64))
+    case(file, "aten.searchsorted.Tensor", T(f32, 0), T(f32, 3))
+    case(file, "aten.searchsorted.Tensor", edges, T(f32, 0))
+    case(file, "aten.searchsorted.Tensor", edges, values, right=True, side="left", error=INVALID)
+
+    for name in ("cummax", "cummin"):
+        case(file, f"aten.{name}.default", T(f32, 3, 8), 1)
+        case(file, f"aten.{name}.default", T(i64, 5, 3, lo=0, hi=3), 0)
+        case(file, f"aten.{name}.default", T(bf16, 9), 0)
+        case(file, f"aten.{name}.default", T(b8, 9), 0)
+        case(file, f"aten.{name}.default", V([1.0, NAN, 3.0, NAN, 7.0]), 0)
+        case(file, f"aten.{name}.default", V([2.0, 2.0, INF, -INF, INF]), 0)
+        case(file, f"aten.{name}.default", T(f32), 0)
+        case(file, f"aten.{name}.default", T(f32, 0), 0)
+    case(file, "aten.logcumsumexp.default", T(f32, 3, 8), 1)
+    case(file, "aten.logcumsumexp.default", T(f64, 8, 2), 0)
+    case(file, "aten.logcumsumexp.default", V([-INF, -INF, 1.0, 500.0, INF, 2.0]), 0)
+    case(file, "aten.logcumsumexp.default", V([1.0, NAN, 2.0]), 0)
+    case(file, "aten.logcumsumexp.default", T(f32), 0)
+
+
+def embedding_bag_cases():
+    generator.manual_seed(SEED)
+    file = "embedding_bag"
+
+    def bag(*args, **kwargs):
+        case(file, "aten.embedding_bag.padding_idx", *args, outputs=1, **kwargs)
+
+    indices = torch.randint(0, 9, (10,), generator=generator)
+    for mode in (0, 1, 2):
+        bag(T(f32, 9, 4), indices, V([0, 3, 3, 7], i64), False, mode, False, None, False, None)
+        bag(T(f32, 9, 4), indices, V([0, 3, 3, 7], i64), False, mode, False, None, False, 2)
+        bag(T(f32, 9, 4), indices, V([0, 3, 3, 7], i64), False, mode, False, None, False, -1)
+        bag(T(f32, 9, 4), indices, V([0, 4, 10, 10], i64), False, mode, False, None, True, None)
+        bag(T(f32, 9, 4), indices.to(i32), V([0, 10], i32), False, mode, False, None, False, None)
+        bag(T(bf16, 9, 4), indices, V([0, 2, 8], i64), False, mode, False, None, False, None)
+        bag(T(f32, 9, 4), V([], i64), V([0, 0], i64), False, mode, False, None, False, None)
+        case(file, "aten._embedding_bag.default", T(f32, 9, 4), indices, V([0, 5], i64), False, mode, outputs=1)
+    bag(T(f32, 9, 4), indices, V([0, 3, 3, 7], i64), False, 0, False, T(f32, 10), False, None)
+    bag(T(f32, 9, 4), indices, V([0, 3, 3, 7], i64), False, 0, False, T(f32, 10), False, 5)
+    bag(T(f64, 9, 4), indices, V([0, 3], i64), False, 0, False, T(f64, 10), False, None)
+    case(file, "aten.embedding_bag.default", T(f32, 9, 4), indices, V([0, 3], i64), outputs=1)
+    case(file, "aten._embedding_bag_forward_only.default", T(f32, 9, 4), indices, V([0, 3], i64), False, 1, False, None, False, 3, outputs=1)
+    bag(T(f32, 9, 4), indices, V([0, 3], i64), False, 1, False, T(f32, 10), False, None, error=INVALID)
+    bag(T(f32, 9, 4), V([3, 9], i64), V([0], i64), False, 0, False, None, False, None, error=INVALID)
+    bag(T(f32, 9, 4), indices, V([0, 11], i64), False, 0, False, None, False, None, error=INVALID)
+
+
+def loss_cases():
+    generator.manual_seed(SEED)
+    file = "losses"
+    for reduction in (0, 1, 2):
+        for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "hinge_embedding_loss"):
+            case(file, f"aten.{name}.default", T(f32, 3, 4), T(f32, 3, 4), reduction=reduction)
+        probability, label = T(f32, 3, 4, lo=0.01, hi=0.99), T(f32, 3, 4, lo=0, hi=1)
+        case(file, "aten.binary_cross_entropy.default", probability, label, None, reduction)
+        case(file, "aten.binary_cross_entropy.default", probability, label, T(f32, 4), reduction)
+        case(file, "aten.binary_cross_entropy_with_logits.default", T(f32, 3, 4), label, None, None, reduction)
+        case(file, "aten.binary_cross_entropy_with_logits.default", T(f32, 3, 4), label, T(f32, 4), T(f32, 4, lo=0.5), reduction)
+        case(file, "aten.kl_div.default", T(f32, 3, 4), label, reduction)
+        case(file, "aten.kl_div.default", T(f32, 3, 4), T(f32, 3, 4), reduction, log_target=True)
+        case(file, "aten.margin_ranking_loss.default", T(f32, 5), T(f32, 5), torch.sign(T(f32, 5)), 0.3, reduction)
+        case(file, "aten.poisson_nll_loss.default", T(f32, 5), T(f32, 5, lo=0, hi=4), True, True, 1e-8, reduction)
+        case(file, "aten.poisson_nll_loss.default", T(f32, 5, lo=0), T(f32, 5, lo=0, hi=4), False, False, 1e-8, reduction)
+        case(file, "aten.triplet_margin_loss.default", T(f32, 3, 4), T(f32, 3, 4), T(f32, 3, 4), reduction=reduction)
+        case(file, "aten.triplet_margin_loss.default", T(f32, 3, 4), T(f32, 3, 4), T(f32, 3, 4), 0.5, 1.0, 1e-6, True, reduction)
+        logits, labels = T(f32, 4, 5), V([0, 4, -100, 2], i64)
+        volume, volume_labels = T(f32, 2, 3, 2, 2), torch.randint(0, 3, (2, 2, 2), generator=generator)
+        for name in ("nll_loss", "nll_loss_nd", "cross_entropy_loss"):
+            case(file, f"aten.{name}.default", logits, labels, None, reduction)
+            case(file, f"aten.{name}.default", logits, labels, T(f32, 5, lo=0.1), reduction)
+            case(file, f"aten.{name}.default", logits, labels.abs() % 5, None, reduction, 4)
+        case(file, "aten.nll_loss_forward.default", logits, labels, T(f32, 5, lo=0.1), reduction, -100)
+        case(file, "aten.nll_loss2d.default", volume, volume_labels, None, reduction)
+        case(file, "aten.cross_entropy_loss.default", volume, volume_labels, T(f32, 3, lo=0.1), reduction)
+        case(file, "aten.cross_entropy_loss.default", T(f32, 5), V(3, i64), None, reduction)
+        for weight in (None, T(f32, 5, lo=0.1)):
+            case(file, "aten.cross_entropy_loss.default", logits, labels, weight, reduction, -100, 0.2)
+            case(file, "aten.cross_entropy_loss.default", logits, torch.softmax(T(f32, 4, 5), 1), weight, reduction)
+            case(file, "aten.cross_entropy_loss.default", logits, torch.softmax(T(f32, 4, 5), 1), weight, reduction, -100, 0.1)
+    case(file, "aten.mse_loss.default", T(bf16, 5), T(bf16, 5))
+    case(file, "aten.mse_loss.default", T(f64, 5), T(f32, 5))
+    case(file, "aten.mse_loss.default", T(f32, 0), T(f32, 0))
+    case(file, "aten.smooth_l1_loss.default", T(f32, 3), T(f32, 3), 0, 0.25)
+    case(file, "aten.smooth_l1_loss.default", T(f32, 3), T(f32, 3), 0, 0.0)
+    case(file, "aten.huber_loss.default", T(f32, 3), T(f32, 3), 0, 0.25)
+    case(file, "aten.mse_loss.default", T(f32, 3), T(f32, 3), 7, error=INVALID)
+    case(file, "aten.nll_loss.default", T(f32, 2, 3), V([0, 3], i64), error=INVALID)
+    for p in (0.0, 1.0, 2.0, 3.0, INF):
+        case(file, "aten.dist.default", T(f32, 3, 4), T(f32, 4), p)
+        case(file, "aten.pairwise_distance.default", T(f32, 3, 4), T(f32, 3, 4), p)
+        case(file, "aten.cdist.default", T(f32, 2, 3, 4), T(f32, 2, 5, 4), p)
+        case(file, "aten.cdist.default", T(f32, 3, 4), T(f32, 2, 5, 4), p)
+        case(file, "aten._cdist_forward.default", T(f32, 3, 4), T(f32, 5, 4), p, None)
+        case(file, "aten.pdist.default", T(f32, 4, 3), p)
+    case(file, "aten.pairwise_distance.default", T(f32, 3, 4), T(f32, 4), 2.0, 1e-3, True)
+    case(file, "aten.cdist.default", T(f32, 0, 4), T(f32, 5, 4))
+    case(file, "aten.cdist.default", T(f32, 3, 4), T(f32, 5, 3), error=INVALID)
+    for dim in (0, 1, -1):
+        case(file, "aten.cosine_similarity.default", T(f32, 3, 4), T(f32, 3, 4), dim)
+    case(file, "aten.cosine_similarity.default", torch.zeros(2, 3), T(f32, 2, 3))
+    case(file, "aten.cosine_similarity.default", T(f32, 3, 1, 4), T(f32, 2, 4), 2, 0.5)
+
+
+def resampling_cases():
+    generator.manual_seed(SEED)
+    file = "resampling"
+    for align in (False, True):
+        for name in ("upsample_bicubic2d", "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"):
+            case(file, f"aten.{name}.vec", T(f32, 1, 2, 5, 4), [7, 9], align, None)
+            case(file, f"aten.{name}.vec", T(f32, 1, 2, 9, 7), [4, 3], align, None)
+            case(file, f"aten.{name}.default", T(f32, 1, 1, 5, 6), [3, 2], align)  # torch itself errs for a width of 1
+            case(file, f"aten.{name}.vec", T(f64, 1, 1, 5, 4), None, align, [1.5, 0.5])
+        case(file, "aten.upsample_bicubic2d.vec", T(bf16, 1, 2, 3, 3), [4, 5], align, None)
+        case(file, "aten.upsample_bilinear2d.default", T(f32, 1, 2, 3, 4), [5, 6], align)
+        case(file, "aten.upsample_linear1d.default", T(f32, 1, 2, 4), [7], align, 1.75)
+        case(file, "aten.upsample_trilinear3d.default", T(f32, 1, 1, 2, 2, 3), [3, 4, 2], align)
+        for mode in (0, 1, 2):
+            for padding in (0, 1, 2):
+                case(file, "aten.grid_sampler_2d.default", T(f32, 2, 3, 4, 5), T(f32, 2, 3, 2, 2, lo=-1.6, hi=1.6), mode, padding, align,
+                     tol=(1e-5, 1e-5))
+                if mode != 2:
+                    case(file, "aten.grid_sampler_3d.default", T(f32, 1, 2, 3, 4, 2), T(f32, 1, 2, 2, 3, 3, lo=-1.6, hi=1.6), mode,
+                         padding, align, tol=(1e-5, 1e-5))
+        case(file, "aten.grid_sampler.default", T(f64, 1, 2, 3, 4), T(f64, 1, 2, 2, 2, lo=-1.2, hi=1.2), 0, 0, align)
+        case(file, "aten.affine_grid_generator.default", T(f32, 2, 2, 3), [2, 3, 4, 5], align)
+        case(file, "aten.affine_grid_generator.default", T(f32, 1, 3, 4), [1, 2, 3, 1, 2], align)
+    case(file, "aten.upsample_nearest2d.default", T(f32, 1, 1, 3, 4), [5, 3])
+    case(file, "aten.upsample_nearest2d.default", T(f32, 1, 1, 3, 4), [4, 2], 1.5, 0.7)
+    case(file, "aten.upsample_nearest1d.default", T(f32, 1, 2, 5), [3])
+    case(file, "aten._upsample_nearest_exact2d.default", T(f32, 1, 1, 3, 4), [5, 3])
+    case(file, "aten.grid_sampler_2d.default", T(f32, 1, 1, 2, 2), T(f32, 1, 2, 2, 3), 0, 0, False, error=INVALID)
+
+
+def contraction_cases():
+    generator.manual_seed(SEED)
+    file = "contractions"
+
+    def einsum(equation, *tensors, **kwargs):
+        case(file, "aten.einsum.default", equation, list(tensors), **kwargs)
+
+    einsum("ij,jk->ik", T(f32, 2, 3), T(f32, 3, 4))
+    einsum("ij,jk", T(f32, 2, 3), T(f32, 3, 4))
+    einsum("bij,bjk->bik", T(f32, 2, 3, 4), T(f32, 2, 4, 5))
+    einsum("bhid,bhjd->bhij", T(f32, 2, 2, 3, 4), T(f32, 2, 2, 5, 4))
+    einsum("i,i->", T(f32, 4), T(f32, 4))
+    einsum("i,j->ij", T(f32, 3), T(f32, 4))
+    einsum("ij->ji", T(f32, 3, 4))
+    einsum("ij->j", T(f32, 3, 4))
+    einsum("ii->i", T(f32, 3, 3))
+    einsum("ii", T(f32, 3, 3))
+    einsum("bii->b", T(f32, 2, 3, 3))
+    einsum("...ij,...jk->...ik", T(f32, 2, 1, 3, 4), T(f32, 5, 4, 2))
+    einsum("i...,i...->...", T(f32, 3, 2), T(f32, 3, 2))
+    einsum("ij,j,k->ik", T(f32, 2, 3), T(f32, 3), T(f32, 4))
+    einsum(" a b , b c , c d -> d a ", T(f32, 2, 3), T(f32, 3, 4), T(f32, 4, 2))
+    einsum("ijk,il->jl", T(f32, 2, 3, 4), T(f32, 2, 3))
+    einsum("ij,ij->i", T(f64, 2, 3), T(f64, 2, 3))
+    einsum("bn,anm,bm->ba", T(f32, 2, 5), T(f32, 3, 5, 4), T(f32, 2, 4))
+    einsum("ij,jk->ik", T(i64, 2, 3), T(i64, 3, 4))
+    einsum("ij,jk->ik", T(f32, 0, 3), T(f32, 3, 4))
+    einsum("ij,jk->ik", T(f32, 2, 3), T(f32, 4, 4), error=INVALID)
+    einsum("ij->ik", T(f32, 2, 3), error=INVALID)
+    einsum("ijk->i", T(f32, 2, 3), error=INVALID)
+    dot = "aten.tensordot.default"
+    case(file, dot, T(f32, 2, 3, 4), T(f32, 3, 4, 5), [1, 2], [0, 1])
+    case(file, dot, T(f32, 2, 3), T(f32, 4, 3), [-1], [1])
+    case(file, dot, T(f32, 2, 3), T(f32, 4), [], [])
+    case(file, dot, T(f64, 2, 3), T(f64, 3, 2), [0, 1], [1, 0])
+    case(file, dot, T(f32, 2, 3), T(f32, 4, 3), [0], [0], error=INVALID)
+    case(file, "aten.kron.default", T(f32, 2, 3), T(f32, 3, 2))
+    case(file, "aten.kron.default", T(i64, 2), T(f32, 3, 2))
+    case(file, "aten.kron.default", T(f32), T(f32, 3))
+    case(file, "aten.linalg_cross.default", T(f32, 4, 3), T(f32, 4, 3))
+    case(file, "aten.linalg_cross.default", T(f32, 3, 4), T(f32, 3, 1), dim=0)
+    case(file, "aten.cross.default", T(i64, 2, 3), T(i64, 2, 3))
+    case(file, "aten.linalg_cross.default", T(f32, 4, 2), T(f32, 4, 2), error=INVALID)
+
+
+def special_cases():
+    generator.manual_seed(SEED)
+    file = "special"
+    for name in ("i0", "special_i0", "special_i0e", "special_i1", "special_i1e"):
+        case(file, f"aten.{name}.default", T(f32, 3, 4, lo=-10, hi=10), tol=(1e-6, 1e-5))
+        case(file, f"aten.{name}.default", T(f64, 12, lo=-60, hi=60))
+        case(file, f"aten.{name}.default", V([0.0, 20.0, -20.0, 8.0, INF, -INF, NAN, 85.0]))
+        case(file, f"aten.{name}.default", T(i64, 4))
+        case(file, f"aten.{name}.default", T(bf16, 4))
+    case(file, "aten.special_entr.default", V([0.0, 0.5, 1.0, 2.0, -1.0, NAN, INF]))
+    case(file, "aten.special_ndtr.default", T(f32, 6))
+    case(file, "aten.special_ndtri.default", T(f32, 6, lo=0.05, hi=0.95))
+    case(file, "aten.special_ndtri.default", V([0.0, 1.0, 0.5, -1.0]))
+    case(file, "aten.special_xlog1py.default", T(f32, 3, 4), T(f32, 4, lo=-0.9))
+    case(file, "aten.special_xlog1py.default", V([0.0, 0.0, 1.0]), V([-1.0, NAN, INF]))
+    case(file, "aten.special_xlog1py.other_scalar", T(f32, 3), 2)
+    case(file, "aten.special_xlog1py.self_scalar", 2, T(f32, 3, lo=0))
+    case(file, "aten.mvlgamma.default", T(f32, 4, lo=2, hi=6), 3)
+
+
+def arrangement_cases():
+    generator.manual_seed(SEED)
+    file = "arrangements"
+    case(file, "aten.im2col.default", T(f32, 2, 3, 5, 6), [2, 3], [1, 1], [0, 0], [1, 1])
+    case(file, "aten.im2col.default", T(f32, 3, 5, 6), [3, 2], [2, 1], [1, 2], [2, 1])
+    case(file, "aten.col2im.default", T(f32, 2, 12, 12), [5, 4], [2, 2], [1, 1], [0, 0], [1, 1])
+    case(file, "aten.col2im.default", T(f32, 12, 9), [5, 4], [3, 2], [1, 1], [1, 1], [2, 2])
+    case(file, "aten.col2im.default", T(f32, 12, 5), [5, 4], [3, 2], [1, 1], [1, 1], [2, 2], error=INVALID)
+    case(file, "aten.as_strided.default", T(f32, 3, 4), [2, 2], [1, 4], 1)
+    case(file, "aten.as_strided.default", T(f32, 10), [4, 3], [2, 1])
+    case(file, "aten.as_strided.default", T(f32, 4), [3, 4], [0, 1])
+    case(file, "aten.diag_embed.default", T(f32, 2, 3))
+    case(file, "aten.diag_embed.default", T(f32, 2, 3), 1)
+    case(file, "aten.diag_embed.default", T(i64, 2, 3), -2, 0, 2)
+    case(file, "aten.diag.default", T(f32, 3), 1)
+    case(file, "aten.diag.default", T(f32, 3, 4), -1)
+    for name in ("tril_indices", "triu_indices"):
+        case(file, f"aten.{name}.default", 4, 3)
+        case(file, f"aten.{name}.default", 3, 4, 1, dtype=i32)
+        case(file, f"aten.{name}.default", 3, 4, -2)
+        case(file, f"aten.{name}.default", 0, 4)
+    case(file, "aten.fliplr.default", T(f32, 3, 4))
+    case(file, "aten.flipud.default", T(f32, 3, 4))
+    for k in (-1, 0, 1, 2, 3):
+        case(file, "aten.rot90.default", T(f32, 2, 3, 4), k, [1, 2])
+    case(file, "aten.rot90.default", T(f32, 2, 3))
+    case(file, "aten.rot90.default", T(f32, 2, 3), 1, [1, 1], error=INVALID)
+    case(file, "aten.meshgrid.indexing", [T(f32, 2), T(f32, 3), T(f32)], indexing="ij")
+    case(file, "aten.meshgrid.indexing", [T(f32, 2), T(f32, 3), T(f32, 4)], indexing="xy")
+    case(file, "aten.meshgrid.default", [T(i64, 2)])
+    case(file, "aten.cartesian_prod.default", [T(f32, 2), T(f32, 3)])
+    case(file, "aten.cartesian_prod.default", [T(i64, 2), T(i64, 1), T(i64, 3)])
+    case(file, "aten.cartesian_prod.default", [T(i64, 2)])
+    case(file, "aten.block_diag.default", [T(f32, 2, 3), T(f32), T(f32, 2), T(i64, 1, 2)])
+    case(file, "aten.diff.default", T(f32, 2, 5))
+    case(file, "aten.diff.default", T(i64, 5, 2), 2, 0)
+    case(file, "aten.diff.default", T(f32, 2, 5), 1, 1, T(f32, 2, 1), T(f32, 2, 2))
+    case(file, "aten.diff.default", T(b8, 6))
+    case(file, "aten.diff.default", T(f32, 2), 3)
+    case(file, "aten.diff.default", T(f32, 2), 0)
+    case(file, "aten.trapezoid.dx", T(f32, 2, 5))
+    case(file, "aten.trapezoid.dx", T(f32, 5, 2), dx=0.5, dim=0)
+    case(file, "aten.trapezoid.x", T(f32, 2, 5), T(f32, 5))
+    case(file, "aten.trapezoid.x", T(f32, 2, 5), T(f32, 2, 5))
+    case(file, "aten.trapezoid.dx", T(f32, 2, 1))
+    for dtype in (f32, i64, u8):
+        case(file, "aten.isin.Tensor_Tensor", T(dtype, 3, 4).round() if dtype == f32 else T(dtype, 3, 4), V([1, 2, -1 if dtype != u8 else 0], dtype))
+    case(file, "aten.isin.Tensor_Tensor", T(i64, 5), V([[1, 2]], i32), invert=True)
+    case(file, "aten.isin.Tensor_Tensor", T(i64, 5), V([], i64))
+    case(file, "aten.isin.Tensor_Scalar", T(i64, 5), 2)
+    case(file, "aten.isin.Scalar_Tensor", 1.0, T(f32, 5).round())
+    case(file, "aten.histc.default", T(f32, 30), 5)
+    case(file, "aten.histc.default", T(f32, 30), 4, -1, 1)
+    case(file, "aten.histc.default", T(f64, 5, 6), 7, 0, 2)
+    case(file, "aten.histc.default", V([2.0, 2.0, 2.0]), 3)
+    case(file, "aten.histc.default", T(f32, 3), 0, error=INVALID)
+    at = torch.randint(0, 3, (3, 4), generator=generator)
+    case(file, "aten.take_along_dim.default", T(f32, 3, 4), at, 0)
+    case(file, "aten.take_along_dim.default", T(f32, 3, 4), at[:1], 1)
+    case(file, "aten.take_along_dim.default", T(f32, 3, 4), at)
+    for p in (1, 2, INF):
+        case(file, "aten.renorm.default", T(f32, 3, 4), p, 0, 1.5)
+        case(file, "aten.renorm.default", T(f32, 2, 3, 2), p, 1, 2)
+    holes = V([[1.0, NAN, 3.0], [NAN, NAN, NAN]])
+    case(file, "aten.nanmean.default", holes, [1])
+    case(file, "aten.nanmean.default", holes, None)
+    case(file, "aten.nanmean.default", holes, [0], True)
+    case(file, "aten.nanmean.default", T(f32, 3), None, dtype=f64)
+    case(file, "aten.nanmean.default", T(i64, 3), None, dtype=f32, error=INVALID)
+
+
 def quantisation_cases():
     import torch.ao.quantization.fx._decomposed  # noqa: F401, registers quantized_decomposed
     file, q = "quantisation", "quantized_decomposed"
@@ -966,7 +1409,8 @@ def main():
     directory.mkdir(parents=True, exist_ok=True)
     for make in [unary_cases, activation_cases, binary_cases, cast_cases, view_cases, factory_cases, matmul_cases,
                  convolution_cases, pooling_cases, reduction_cases, normalisation_cases, attention_cases, indexing_cases,
-                 quantisation_cases]:
+                 quantisation_cases, scatter_cases, ordering_cases, embedding_bag_cases, loss_cases, resampling_cases,
+                 contraction_cases, special_cases, arrangement_cases]:
         make()
     for name, cases in sorted(files.items()):
         lines = ",\n".join("  " + json.dumps(entry, separators=(", ", ": ")) for entry in cases)

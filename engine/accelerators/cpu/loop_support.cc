@@ -1,5 +1,6 @@
 #include "engine/accelerators/cpu/loop_support.h"
 
+#include "engine/accelerators/cpu/scan_functions.h"
 #include "engine/accelerators/cpu/tile_evaluator.h"
 
 namespace tondar::cpu {
@@ -19,6 +20,13 @@ Status SupportsReduce(const ReduceStep& step) {
   return step.finish.empty() ? OkStatus() : TileEvaluator::Supports(step.finish);
 }
 
+Status SupportsScan(const ScanStep& step) {
+  const bool positioned = step.op != ReduceOp::kSum && step.op != ReduceOp::kProduct;
+  const std::optional<Lane> lane = LaneOf(step.accumulator);
+  if (positioned && (!lane || PositionedScanFor(step.op, *lane) == nullptr)) return Unimplemented("a scan of {}", Name(step.accumulator));
+  return TileEvaluator::Supports(step.program);
+}
+
 }  // namespace
 
 Status SupportsLoopStep(const Step& step) {
@@ -26,7 +34,7 @@ Status SupportsLoopStep(const Step& step) {
   Status status;
   if (const auto* map = std::get_if<MapStep>(&step.body)) status = TileEvaluator::Supports(map->program);
   if (const auto* reduce = std::get_if<ReduceStep>(&step.body)) status = SupportsReduce(*reduce);
-  if (const auto* scan = std::get_if<ScanStep>(&step.body)) status = TileEvaluator::Supports(scan->program);
+  if (const auto* scan = std::get_if<ScanStep>(&step.body)) status = SupportsScan(*scan);
   return status.Annotated(fmt::format("step '{}'", step.name));
 }
 

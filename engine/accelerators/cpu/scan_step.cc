@@ -1,8 +1,9 @@
-// Scan steps: running sums and products along the last loop dim.
+// Scan steps: running sums, products, extrema and their positions along the last loop dim.
 #include <algorithm>
 
 #include "engine/accelerators/cpu/cpu_kernel.h"
 #include "engine/accelerators/cpu/loop_support.h"
+#include "engine/accelerators/cpu/scan_functions.h"
 #include "engine/accelerators/cpu/tile_evaluator.h"
 
 namespace tondar::cpu {
@@ -11,7 +12,8 @@ namespace {
 struct ScanCall {
   TileEvaluator body, store;
   Nest nest;  // outer dims, then the scanned one
-  ScanFunction scan = nullptr;
+  ScanFunction scan = nullptr;             // sums and products
+  PositionedScan positioned_scan = nullptr;  // the others
   double start = 0;
   int64_t rows = 1, span = 1;
   size_t store_offset = 0, values_offset = 0;
@@ -20,12 +22,17 @@ struct ScanCall {
 
 void ScanRow(const ScanCall& call, TileEvaluator::Worker& body, TileEvaluator::Worker& store, std::byte* values, PerDim& index) {
   const size_t last = call.nest.size() - 1;
-  ReduceState carry{call.start, static_cast<int64_t>(call.start), 0};
+  ReduceState carry{call.start, static_cast<int64_t>(call.start), -1};
   for (int64_t at = 0; at < call.nest[last].extent; at += call.span) {
     index[last] = at;
     const int64_t n = std::min(call.span, call.nest[last].extent - at);
     call.body.RunTile(body, index.data(), 1, static_cast<int>(n), at == 0);
-    call.scan(&carry, values, call.body.ResultOf(body, 0), n);
+    const void* in = call.body.ResultOf(body, 0);
+    if (call.scan != nullptr) {
+      call.scan(&carry, values, in, n);
+    } else {
+      call.positioned_scan(&carry, values, in, at, n);
+    }
     call.store.RunTile(store, index.data(), 1, static_cast<int>(n), at == 0);
   }
   index[last] = 0;
@@ -56,7 +63,7 @@ void RunScan(const void* arguments, RunContext& context) {
 class ScanKernel final : public CpuKernel {
  public:
   ScanKernel(ScanStep step, DType output, const CpuKernels& kernels)
-      : step_(std::move(step)), store_(AccumulatorProgram(step_.accumulator, output)), kernels_(kernels) {
+      : step_(std::move(step)), store_(AccumulatorProgram(Running(step_), output)), kernels_(kernels) {
     const int16_t result = step_.program.results[0];
     if (step_.program.body[static_cast<size_t>(result)].dtype == step_.accumulator) return;
     step_.program.body.push_back({.op = LoopOp::kCast, .dtype = step_.accumulator, .a = result});
@@ -84,8 +91,12 @@ class ScanKernel final : public CpuKernel {
     output = Permute(output, call->nest);
 
     const Lane lane = *LaneOf(step_.accumulator);
-    call->scan = kernels_.loop->scan[step_.op == ReduceOp::kProduct][lane];
-    if (call->scan == nullptr) return Unimplemented("running sum of {}", Name(step_.accumulator));
+    if (IsSumOrProduct()) {
+      call->scan = kernels_.loop->scan[step_.op == ReduceOp::kProduct][lane];
+    } else {
+      call->positioned_scan = PositionedScanFor(step_.op, lane);
+    }
+    if (call->scan == nullptr && call->positioned_scan == nullptr) return Unimplemented("a scan of {}", Name(step_.accumulator));
     call->start = step_.op == ReduceOp::kProduct ? 1 : 0;
     call->span = std::min<int64_t>(call->nest.back().extent, kTileElements);
     call->rows = Count(call->nest, 0, call->nest.size() - 1);
@@ -110,6 +121,13 @@ class ScanKernel final : public CpuKernel {
   }
 
  private:
+  bool IsSumOrProduct() const { return step_.op == ReduceOp::kSum || step_.op == ReduceOp::kProduct; }
+
+  // The dtype of what is carried along.
+  static DType Running(const ScanStep& step) {
+    return step.op == ReduceOp::kArgMax || step.op == ReduceOp::kArgMin ? DType::kInt64 : step.accumulator;
+  }
+
   ScanStep step_;
   LoopProgram store_;
   const CpuKernels& kernels_;

@@ -1,5 +1,6 @@
 // Which step kinds this backend runs, and what makes their kernels.
 #include "engine/accelerators/cpu/cpu_kernel.h"
+#include "engine/accelerators/cpu/index_kernels.h"
 #include "engine/accelerators/cpu/library_kernels.h"
 #include "engine/accelerators/cpu/loop_support.h"
 
@@ -14,6 +15,8 @@ constexpr StepRow kRows[] = {
     {StepKind::kConv, SupportsConv, MakeConvKernel},
     {StepKind::kAttention, SupportsAttention, MakeAttentionKernel},
     {StepKind::kNorm, SupportsNorm, MakeNormKernel},
+    {StepKind::kScatter, SupportsScatter, MakeScatterKernel},
+    {StepKind::kSort, SupportsSort, MakeSortKernel},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "engine/ops/testing/interpreter.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -43,13 +44,20 @@ class Evaluation {
 
   // The first result at `point`; `accumulator` is what kAccumulator reads.
   Result<Scalar> At(std::span<const int64_t> point, const Scalar& accumulator = {}) const {
+    TONDAR_ASSIGN_OR_RETURN(const std::vector<Scalar> results, AllAt(point, accumulator));
+    return results[0];
+  }
+
+  Result<std::vector<Scalar>> AllAt(std::span<const int64_t> point, const Scalar& accumulator = {}) const {
     std::vector<Scalar> values;
     for (const LoopInstruction& instruction : program_.body) {
       TONDAR_ASSIGN_OR_RETURN(Scalar value, Compute(instruction, values, point, accumulator));
       if (value.dtype != instruction.dtype) return Internal("{} gave {}, not {}", InfoOf(instruction.op).name, Name(value.dtype), Name(instruction.dtype));
       values.push_back(value);
     }
-    return values[static_cast<size_t>(program_.results[0])];
+    std::vector<Scalar> results;
+    for (int16_t result : program_.results) results.push_back(values[static_cast<size_t>(result)]);
+    return results;
   }
 
  private:
@@ -113,6 +121,7 @@ Scalar Neutral(ReduceOp op, DType dtype) {
   switch (op) {
     case ReduceOp::kSum: return real ? RealScalar(0, dtype) : WholeScalar(0, dtype);
     case ReduceOp::kProduct: return real ? RealScalar(1, dtype) : WholeScalar(1, dtype);
+    case ReduceOp::kLogAddExp:
     case ReduceOp::kMax: return limit(true);
     case ReduceOp::kMin: return limit(false);
     case ReduceOp::kAll: return WholeScalar(1, DType::kBool);
@@ -131,16 +140,43 @@ LoopOp OpOf(ReduceOp op) {
   }
 }
 
+Scalar LogAddExp(const Scalar& a, const Scalar& b) {
+  const double low = std::fmin(a.real, b.real), high = std::fmax(a.real, b.real);
+  if (std::isnan(a.real) || std::isnan(b.real)) return RealScalar(NAN, a.dtype);
+  return RealScalar(std::isinf(high) ? high : high + std::log1p(std::exp(low - high)), a.dtype);
+}
+
+// What a scatter leaves where `old` was.
+Scalar Scattered(ScatterOp op, const Scalar& old, const Scalar& value) {
+  const bool logic = old.dtype == DType::kBool;
+  switch (op) {
+    case ScatterOp::kStore: return value;
+    case ScatterOp::kAdd: return ApplyBinary(logic ? LoopOp::kLogicalOr : LoopOp::kAdd, old, value);
+    case ScatterOp::kMultiply: return ApplyBinary(logic ? LoopOp::kLogicalAnd : LoopOp::kMul, old, value);
+    case ScatterOp::kMax: return ApplyBinary(logic ? LoopOp::kLogicalOr : LoopOp::kMax, old, value);
+    default: return ApplyBinary(logic ? LoopOp::kLogicalAnd : LoopOp::kMin, old, value);
+  }
+}
+
+// The order of a sort: NaN last, -0 and 0 equal.
+bool ComesBefore(const Scalar& a, const Scalar& b) {
+  if (!a.IsReal()) return ApplyBinary(LoopOp::kLt, a, b).Truth();
+  return std::isnan(b.real) ? !std::isnan(a.real) : a.real < b.real;
+}
+
 // Folds values one by one; positions for argmax and argmin.
 class Accumulator {
  public:
-  Accumulator(ReduceOp op, DType dtype) : op_(op) {
+  // `last_wins`, for scans: the first value stands for itself; of equal extrema the later one's position counts, and a NaN beats an earlier NaN.
+  Accumulator(ReduceOp op, DType dtype, bool last_wins = false) : op_(op), last_wins_(last_wins) {
     if (!IsPosition()) value_ = Neutral(op, dtype);
   }
 
   void Add(const Scalar& x) {
-    if (!IsPosition()) {
-      value_ = ApplyBinary(OpOf(op_), value_, x);
+    if (!IsPosition() && count_ == 0 && last_wins_) {
+      value_ = x;
+    } else if (!IsPosition()) {
+      value_ = op_ == ReduceOp::kLogAddExp ? LogAddExp(value_, x) : ApplyBinary(OpOf(op_), value_, x);
     } else if (count_ == 0 || Beats(x)) {
       value_ = x;
       best_ = count_;
@@ -153,12 +189,14 @@ class Accumulator {
  private:
   bool IsPosition() const { return op_ == ReduceOp::kArgMax || op_ == ReduceOp::kArgMin; }
   bool Beats(const Scalar& x) const {
-    if (value_.IsReal() && std::isnan(value_.real)) return false;
-    if (x.IsReal() && std::isnan(x.real)) return true;
+    const bool new_nan = x.IsReal() && std::isnan(x.real);
+    if (value_.IsReal() && std::isnan(value_.real)) return last_wins_ && new_nan;
+    if (new_nan || (last_wins_ && ApplyBinary(LoopOp::kEq, x, value_).Truth())) return true;
     return ApplyBinary(op_ == ReduceOp::kArgMax ? LoopOp::kGt : LoopOp::kLt, x, value_).Truth();
   }
 
   ReduceOp op_;
+  bool last_wins_;
   Scalar value_;
   int64_t count_ = 0, best_ = 0;
 };
@@ -206,7 +244,7 @@ class StepRunner {
     const Dims extents = Extents(step.extents);
     const Dims outer(extents.span().first(extents.size() - 1)), inner{extents[extents.size() - 1]};
     return ForEach(outer, [&](auto point) -> Status {
-      Accumulator accumulator(step.op, step.accumulator);
+      Accumulator accumulator(step.op, step.accumulator, true);
       return ForEach(inner, [&](auto last) -> Status {
         const Dims at = Concat(point, last);
         TONDAR_ASSIGN_OR_RETURN(const Scalar value, program.At(at.span()));
@@ -252,6 +290,43 @@ class StepRunner {
         if (weights[t] != 0) sum += weights[t] * Read(2, at);
       }
       return Store(point, RealScalar(sum, output_.dtype));
+    });
+  }
+
+  Status operator()(const ScatterStep& step) const {
+    CopyElements(inputs_[0], output_);
+    const Evaluation program(step.program, inputs_, symbols_);
+    return ForEach(Extents(step.extents), [&](auto point) -> Status {
+      TONDAR_ASSIGN_OR_RETURN(const std::vector<Scalar> results, program.AllAt(point));
+      Dims at;
+      for (size_t d = 0; d < output_.shape.size(); ++d) {
+        const int64_t position = results[1 + d].whole, extent = output_.shape[d];
+        if (position < -extent || position >= extent) {
+          return InvalidArgument("index {} is out of range for an extent of {}", position, extent);
+        }
+        at.push_back(position < 0 ? position + extent : position);
+      }
+      const Scalar old = ReadScalar(Address(output_, at.span()), output_.dtype);
+      return Store(at.span(), Scattered(step.op, old, results[0]));
+    });
+  }
+
+  Status operator()(const SortStep& step) const {
+    const size_t last = inputs_[0].shape.size() - 1;
+    const int64_t n = inputs_[0].shape[last], k = output_.shape[last];
+    if (k > n) return InvalidArgument("the first {} of {} elements", k, n);
+    return ForEach(Dims(output_.shape.span().first(last)), [&](auto row) -> Status {
+      std::vector<int64_t> positions(static_cast<size_t>(n));
+      for (size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<int64_t>(i);
+      const auto key = [&](int64_t i) { return ReadScalar(Address(inputs_[0], Concat(row, Dims{i}.span()).span()), inputs_[0].dtype); };
+      std::stable_sort(positions.begin(), positions.end(), [&](int64_t a, int64_t b) {
+        return step.descending ? ComesBefore(key(b), key(a)) : ComesBefore(key(a), key(b));
+      });
+      for (int64_t i = 0; i < k; ++i) {
+        const Scalar position = WholeScalar(positions[static_cast<size_t>(i)], DType::kInt64);
+        TONDAR_RETURN_IF_ERROR(Store(Concat(row, Dims{i}.span()).span(), position));
+      }
+      return OkStatus();
     });
   }
 

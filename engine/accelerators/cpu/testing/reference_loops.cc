@@ -280,6 +280,13 @@ struct Running {
   bool first = true;
 };
 
+// In a scan the later of equals, and of NaNs, wins.
+bool BeatsInScan(DType dtype, bool max, ReferenceScalar a, ReferenceScalar b) {
+  if (IsFloat(dtype)) return std::isnan(a.f) || (max ? a.f >= b.f : a.f <= b.f);
+  const Wide x = Widen(dtype, a.i), y = Widen(dtype, b.i);
+  return max ? x >= y : x <= y;
+}
+
 bool Beats(DType dtype, bool max, ReferenceScalar a, ReferenceScalar b) {
   if (IsFloat(dtype)) {
     if (std::isnan(b.f)) return false;
@@ -289,16 +296,23 @@ bool Beats(DType dtype, bool max, ReferenceScalar a, ReferenceScalar b) {
   return max ? x > y : x < y;
 }
 
-void Take(ReduceOp op, DType dtype, ReferenceScalar value, int64_t position, Running& running) {
+double LogAddExp(double a, double b) {
+  const double high = std::max(a, b);
+  return std::isinf(high) ? high : std::log(std::exp(a - high) + std::exp(b - high)) + high;
+}
+
+void Take(ReduceOp op, DType dtype, ReferenceScalar value, int64_t position, Running& running,
+          bool (*beats)(DType, bool, ReferenceScalar, ReferenceScalar) = Beats) {
   ReferenceScalar& sum = running.value;
   switch (op) {
     case ReduceOp::kSum: sum.f += value.f; sum.i = static_cast<int64_t>(static_cast<uint64_t>(sum.i) + static_cast<uint64_t>(value.i)); break;
     case ReduceOp::kProduct: sum.f *= value.f; sum.i = static_cast<int64_t>(static_cast<uint64_t>(sum.i) * static_cast<uint64_t>(value.i)); break;
+    case ReduceOp::kLogAddExp: sum.f = running.first ? value.f : LogAddExp(sum.f, value.f); break;
     case ReduceOp::kAll: sum.i = sum.i && (IsFloat(dtype) ? value.f != 0 : value.i != 0); break;
     case ReduceOp::kAny: sum.i = sum.i || (IsFloat(dtype) ? value.f != 0 : value.i != 0); break;
     default: {
       const bool max = op == ReduceOp::kMax || op == ReduceOp::kArgMax;
-      if (!running.first && !Beats(dtype, max, value, sum)) break;
+      if (!running.first && !beats(dtype, max, value, sum)) break;
       sum = value;
       running.position = position;
     }
@@ -341,6 +355,7 @@ bool RunReduce(const ReduceStep& step, const KernelArguments& arguments) {
 bool RunScan(const ScanStep& step, const KernelArguments& arguments) {
   const Dims extents = Evaluate(step.extents, arguments.symbols);
   if (ElementCount(extents) == 0) return true;
+  const bool arg = step.op == ReduceOp::kArgMax || step.op == ReduceOp::kArgMin;
   Interpreter body(step.program, arguments);
   std::vector<int64_t> index(extents.size());
   do {
@@ -348,11 +363,45 @@ bool RunScan(const ScanStep& step, const KernelArguments& arguments) {
     if (step.op == ReduceOp::kProduct) running.value = {1, 1};
     for (int64_t i = 0; i < extents[extents.size() - 1]; ++i) {
       body.Evaluate(index, {});
-      Take(step.op, step.accumulator, body.result(0), i, running);
-      WriteScalar(Address(arguments.outputs[0], index), arguments.outputs[0].dtype, running.value);
+      Take(step.op, step.accumulator, body.result(0), i, running, BeatsInScan);
+      WriteScalar(Address(arguments.outputs[0], index), arguments.outputs[0].dtype, arg ? ReferenceScalar{0, running.position} : running.value);
       Next(index, extents, extents.size() - 1, extents.size());
     }
   } while (Next(index, extents, 0, extents.size() - 1));
+  return !body.failed();
+}
+
+ReferenceScalar Scattered(ScatterOp op, DType dtype, ReferenceScalar old, ReferenceScalar value) {
+  const bool logic = dtype == DType::kBool;
+  switch (op) {
+    case ScatterOp::kStore: return value;
+    case ScatterOp::kAdd: return EvaluateOp(logic ? LoopOp::kLogicalOr : LoopOp::kAdd, dtype, dtype, old, value, {});
+    case ScatterOp::kMultiply: return EvaluateOp(logic ? LoopOp::kLogicalAnd : LoopOp::kMul, dtype, dtype, old, value, {});
+    case ScatterOp::kMax: return EvaluateOp(logic ? LoopOp::kLogicalOr : LoopOp::kMax, dtype, dtype, old, value, {});
+    default: return EvaluateOp(logic ? LoopOp::kLogicalAnd : LoopOp::kMin, dtype, dtype, old, value, {});
+  }
+}
+
+bool RunScatter(const ScatterStep& step, const KernelArguments& arguments) {
+  const DeviceTensor& output = arguments.outputs[0];
+  CopyElements(arguments.inputs[0], output);
+  const Dims extents = Evaluate(step.extents, arguments.symbols);
+  if (ElementCount(extents) == 0) return true;
+  Interpreter body(step.program, arguments);
+  std::vector<int64_t> index(extents.size());
+  bool inside = true;
+  do {
+    body.Evaluate(index, {});
+    std::vector<int64_t> target;
+    for (size_t d = 0; d < output.shape.size(); ++d) {
+      const int64_t at = body.result(1 + d).i;
+      target.push_back(at < 0 ? at + output.shape[d] : at);
+      inside = inside && target.back() >= 0 && target.back() < output.shape[d];
+    }
+    if (!inside) return false;
+    const ReferenceScalar old = ReadScalar(Address(output, target), output.dtype);
+    WriteScalar(Address(output, target), output.dtype, Scattered(step.op, output.dtype, old, body.result(0)));
+  } while (Next(index, extents, 0, extents.size()));
   return !body.failed();
 }
 
@@ -408,7 +457,8 @@ ReferenceScalar EvaluateOp(LoopOp op, DType dtype, DType from, ReferenceScalar a
 bool RunReference(const StepBody& body, const KernelArguments& arguments) {
   if (const auto* map = std::get_if<MapStep>(&body)) return RunMap(*map, arguments);
   if (const auto* reduce = std::get_if<ReduceStep>(&body)) return RunReduce(*reduce, arguments);
-  return RunScan(std::get<ScanStep>(body), arguments);
+  if (const auto* scan = std::get_if<ScanStep>(&body)) return RunScan(*scan, arguments);
+  return RunScatter(std::get<ScatterStep>(body), arguments);
 }
 
 }  // namespace tondar::cpu

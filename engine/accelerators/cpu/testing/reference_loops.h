@@ -23,7 +23,7 @@ double ToDouble(ReferenceScalar value, DType dtype);
 // One instruction with operands of dtype `from`, computed in f64 or int64 and rounded once.
 ReferenceScalar EvaluateOp(LoopOp op, DType dtype, DType from, ReferenceScalar a, ReferenceScalar b, ReferenceScalar c);
 
-// Runs a map, reduce or scan step. False if a dynamic index was out of range.
+// Runs a map, reduce, scan or scatter step. False if a dynamic index was out of range.
 bool RunReference(const StepBody& body, const KernelArguments& arguments);
 
 }  // namespace tondar::cpu

@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
-.PHONY: build demo test check sanitize bench docs install report packages clean
+.PHONY: build demo test test-deep check sanitize bench docs install report packages clean
 
 build: packages
 	@cmake --preset $(PRESET) >/dev/null
@@ -23,6 +23,10 @@ demo: packages
 
 test: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+# Random calls of operators against PyTorch, which it installs; DEEP="--seed 1 --cases 500" for other draws.
+test-deep: build
+	@tests/deep/run.sh $(BUILD)/tondar $(DEEP)
 
 check: build
 	@tools/check.sh $(BUILD)

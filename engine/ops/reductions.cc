@@ -168,12 +168,26 @@ Status LowerAminmax(const Node& node, LoweringBuilder& builder) {
 
 // --- Logic ----------------------------------------------------------------------------------------------------------
 
+// An empty list of dims reduces nothing here, where sums take it for all dims.
+bool ReducesNothing(const Node& node) {
+  const Arguments args(node);
+  return !args.IsNone("dim") && args.Sizes("dim").empty();
+}
+
 Status InferLogic(Node& node) {
-  return SetReduced(node, 0, node.inputs[0]->dtype == DType::kUInt8 ? DType::kUInt8 : DType::kBool);
+  const Value* x = node.inputs[0];
+  const DType dtype = x->dtype == DType::kUInt8 ? DType::kUInt8 : DType::kBool;
+  if (!ReducesNothing(node)) return SetReduced(node, 0, dtype);
+  SetOutput(node, 0, dtype, x->shape);
+  return OkStatus();
 }
 
 template <ReduceOp op>
 Status LowerLogic(const Node& node, LoweringBuilder& builder) {
+  if (ReducesNothing(node)) {
+    builder.Replace(0, builder.Cast(builder.Cast(node.inputs[0], DType::kBool), node.outputs[0]->dtype));
+    return OkStatus();
+  }
   TONDAR_ASSIGN_OR_RETURN(const Reduction plan, Plan(node, op, DType::kBool, node.outputs[0]->dtype));
   builder.Replace(0, EmitReduction(builder, {node.inputs[0]}, plan));
   return OkStatus();

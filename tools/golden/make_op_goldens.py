@@ -938,6 +938,14 @@ def masks(*shape):
     return T(b8, *shape)
 
 
+def logic_cases():
+    generator.manual_seed(SEED)
+    for name in ("any", "all"):
+        case("logic", f"aten.{name}.dims", T(i8, 3, 2, lo=0, hi=2), [], False)
+        case("logic", f"aten.{name}.dims", T(u8, 3, 2, lo=0, hi=2), [], True)
+        case("logic", f"aten.{name}.dims", T(i8, 3, 2, lo=0, hi=2), None, True)
+
+
 def scatter_cases():
     generator.manual_seed(SEED)
     file = "scatter"
@@ -1410,7 +1418,7 @@ def main():
     for make in [unary_cases, activation_cases, binary_cases, cast_cases, view_cases, factory_cases, matmul_cases,
                  convolution_cases, pooling_cases, reduction_cases, normalisation_cases, attention_cases, indexing_cases,
                  quantisation_cases, scatter_cases, ordering_cases, embedding_bag_cases, loss_cases, resampling_cases,
-                 contraction_cases, special_cases, arrangement_cases]:
+                 contraction_cases, special_cases, arrangement_cases, logic_cases]:
         make()
     for name, cases in sorted(files.items()):
         lines = ",\n".join("  " + json.dumps(entry, separators=(", ", ": ")) for entry in cases)

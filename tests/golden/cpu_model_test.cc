@@ -133,6 +133,9 @@ TEST_P(CpuModel, ThreadsDoNotChangeBits) {
   for (const auto& inputs : InputSets()) ExpectSameBits(RunOnce(*split, inputs), RunOnce(*alone, inputs));
 }
 
+// An output that mixes rows by what the model computes: unary_zoo's softmax over the batch.
+constexpr std::string_view kMixesRows = "softmax0";
+
 TEST_P(CpuModel, ARowAloneHasTheBitsItHasInTheBatch) {
   if (!model_->signature().batchable) GTEST_SKIP() << "the model does not batch";
   const auto session = NewSession(2);
@@ -142,7 +145,13 @@ TEST_P(CpuModel, ARowAloneHasTheBitsItHasInTheBatch) {
       std::vector<Constant> one, expected;
       for (const Constant& input : inputs) one.push_back(Row(input, row));
       for (const Constant& output : together) expected.push_back(Row(output, row));
-      ExpectSameBits(RunOnce(*session, one), expected);
+      std::vector<Constant> found = RunOnce(*session, one);
+      for (size_t i = found.size(); i-- > 0;) {
+        if (model_->signature().outputs[i].name != kMixesRows) continue;
+        found.erase(found.begin() + static_cast<ptrdiff_t>(i));
+        expected.erase(expected.begin() + static_cast<ptrdiff_t>(i));
+      }
+      ExpectSameBits(found, expected);
     }
   }
 }

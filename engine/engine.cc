@@ -6,7 +6,7 @@
 #include "engine/api/engine.h"
 #include "engine/base/executor.h"
 #include "engine/base/log.h"
-#include "engine/base/mapped_file.h"
+#include "engine/base/file_source.h"
 #include "engine/compiler/compile.h"
 #include "engine/importers/foreign_formats.h"
 #include "engine/importers/importer.h"
@@ -150,10 +150,10 @@ class HostEngine final : public Engine {
     progress("compiling");
     Result<CompiledGraph> compiled = Compile(*imported.graph, {});
     if (!compiled.ok()) return compiled.status().Annotated(path);
+    imported.graph.reset();  // holds weights that kernels are about to pack
     progress("preparing kernels");
     Result<std::shared_ptr<const PreparedGraph>> prepared = PreparedGraph::Create(std::move(*compiled), *device);
     if (!prepared.ok()) return prepared.status().Annotated(path);
-    imported.graph.reset();
     return std::shared_ptr<const Model>(std::make_shared<LoadedModel>(
         std::move(imported), std::move(graph_text), std::move(*prepared), accelerators_));
   }
@@ -161,11 +161,18 @@ class HostEngine final : public Engine {
  private:
   static Result<ImportedModel> Import(const std::string& path) {
     TONDAR_RETURN_IF_ERROR(DescribeForeignFolder(path));
-    TONDAR_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+    TONDAR_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> file, FileSource::Open(path));
+    Result<ImportedModel> imported = ImportBytes(*file);
+    // Whatever was found in a file that was written to meanwhile, good or bad, is not what the file says.
+    TONDAR_RETURN_IF_ERROR(file->CheckUnchanged());
+    return imported;
+  }
+
+  static Result<ImportedModel> ImportBytes(const ByteSource& file) {
     for (const Importer* importer : kImporters) {
-      if (importer->matches(file->bytes())) return importer->import(file);
+      if (importer->matches(file)) return importer->import(file);
     }
-    return DescribeForeignFormat(path, file->bytes());
+    return DescribeForeignFormat(file);
   }
 
   const std::shared_ptr<AcceleratorSet> accelerators_;

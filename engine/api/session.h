@@ -20,7 +20,7 @@ struct Binding {
 
 // Bytes held, known at load and returned at unload.
 struct MemoryReport {
-  size_t weight_bytes = 0;   // mapped or copied from the file and still needed
+  size_t weight_bytes = 0;   // as the file holds them, and still needed
   size_t packed_bytes = 0;   // weights in a device's own layout
   size_t arena_bytes = 0;    // activations of all bound shapes of this session
   size_t scratch_bytes = 0;  // kernels' workspaces

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/base/mapped_file.h"
+#include "engine/base/file_source.h"
 
 namespace tondar {
 namespace {
@@ -258,8 +258,9 @@ std::span<const std::byte> ContiguousBytes(const TensorView& view, std::string& 
 }
 
 Result<NpyArray> LoadNpy(const std::string& path) {
-  TONDAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
-  return ReadNpy(path, {file->bytes(), file});
+  TONDAR_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> file, FileSource::Open(path));
+  TONDAR_ASSIGN_OR_RETURN(const OwnedBytes bytes, ReadBytes(*file, 0, file->size()));
+  return ReadNpy(path, bytes);
 }
 
 Status SaveNpy(const std::string& path, const TensorView& view) {

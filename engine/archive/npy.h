@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/archive/zip_reader.h"
+#include "engine/base/private_memory.h"
 #include "engine/base/status.h"
 #include "engine/types/tensor_view.h"
 
@@ -30,7 +30,7 @@ Result<std::string> NpyHeader(DType dtype, const Dims& shape);
 // The view's elements in row-major order: borrowed if they lie so, else copied into `copy`.
 std::span<const std::byte> ContiguousBytes(const TensorView& view, std::string& copy);
 
-// Maps and reads one .npy file; writes one.
+// Reads one .npy file; writes one.
 Result<NpyArray> LoadNpy(const std::string& path);
 Status SaveNpy(const std::string& path, const TensorView& view);
 

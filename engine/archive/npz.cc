@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/base/file_source.h"
+
 namespace tondar {
 namespace {
 
@@ -12,22 +14,26 @@ constexpr std::string_view kSuffix = ".npy";
 
 }  // namespace
 
-NpzReader::NpzReader(ZipReader zip) : zip_(std::move(zip)) {
+NpzReader::NpzReader(std::unique_ptr<const ByteSource> file, ZipReader zip)
+    : file_(std::move(file)), zip_(std::move(zip)) {
   for (const ZipRecord& record : zip_.records()) {
     std::string_view name = record.name;
     if (name.ends_with(kSuffix)) names_.emplace_back(name.substr(0, name.size() - kSuffix.size()));
   }
 }
 
+Result<NpzReader> NpzReader::Open(std::unique_ptr<const ByteSource> file) {
+  TONDAR_ASSIGN_OR_RETURN(ZipReader zip, ZipReader::Open(*file));
+  return NpzReader(std::move(file), std::move(zip));
+}
+
 Result<NpzReader> NpzReader::Open(const std::string& path) {
-  TONDAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
-  TONDAR_ASSIGN_OR_RETURN(ZipReader zip, ZipReader::Open(std::move(file)));
-  return NpzReader(std::move(zip));
+  TONDAR_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> file, FileSource::Open(path));
+  return Open(std::move(file));
 }
 
 Result<NpzReader> NpzReader::Open(std::string name, OwnedBytes file) {
-  TONDAR_ASSIGN_OR_RETURN(ZipReader zip, ZipReader::Open(std::move(name), std::move(file)));
-  return NpzReader(std::move(zip));
+  return Open(std::make_unique<MemorySource>(std::move(name), std::move(file)));
 }
 
 bool NpzReader::Has(std::string_view name) const { return std::find(names_.begin(), names_.end(), name) != names_.end(); }

@@ -29,8 +29,10 @@ class NpzReader {
   Result<NpyArray> Get(std::string_view name) const;
 
  private:
-  explicit NpzReader(ZipReader zip);
+  NpzReader(std::unique_ptr<const ByteSource> file, ZipReader zip);
+  static Result<NpzReader> Open(std::unique_ptr<const ByteSource> file);
 
+  std::unique_ptr<const ByteSource> file_;  // what zip_ reads from
   ZipReader zip_;
   std::vector<std::string> names_;
 };

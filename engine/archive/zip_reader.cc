@@ -3,8 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cstring>
-#include <new>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -16,38 +15,41 @@ namespace {
 // Deflate cannot do better than one bit for 258 bytes.
 constexpr uint64_t kMaxDeflateRatio = 1032;
 constexpr size_t kMaxProblems = 10;
+constexpr uint64_t kMaxCommentBytes = 0xffff;
+// Read and summed up at a time: what a second-level cache holds.
+constexpr size_t kChunkBytes = size_t{256} << 10;
 
-// Little-endian reads that answer zero outside the bytes; callers check the extent first.
+// A part of the file, addressed by places in the file. Little-endian reads that answer zero outside the part; callers
+// check the extent first.
 class Bytes {
  public:
-  explicit Bytes(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  Bytes() = default;
+  Bytes(uint64_t begin, OwnedBytes part) : begin_(begin), part_(std::move(part)) {}
 
-  uint64_t size() const { return bytes_.size(); }
   bool Holds(uint64_t offset, uint64_t count) const {
-    return offset <= bytes_.size() && count <= bytes_.size() - offset;
+    const uint64_t size = part_.bytes.size();
+    return offset >= begin_ && offset - begin_ <= size && count <= size - (offset - begin_);
   }
   uint16_t U16(uint64_t offset) const { return static_cast<uint16_t>(Read(offset, 2)); }
   uint32_t U32(uint64_t offset) const { return static_cast<uint32_t>(Read(offset, 4)); }
   uint64_t U64(uint64_t offset) const { return Read(offset, 8); }
   std::string_view Text(uint64_t offset, uint64_t count) const {
     if (!Holds(offset, count)) return {};
-    return {reinterpret_cast<const char*>(bytes_.data()) + offset, static_cast<size_t>(count)};
-  }
-  std::span<const std::byte> Span(uint64_t offset, uint64_t count) const {
-    return bytes_.subspan(static_cast<size_t>(offset), static_cast<size_t>(count));
+    return {reinterpret_cast<const char*>(part_.bytes.data()) + (offset - begin_), static_cast<size_t>(count)};
   }
 
  private:
-  uint64_t Read(uint64_t offset, int count) const {
-    if (!Holds(offset, static_cast<uint64_t>(count))) return 0;
+  uint64_t Read(uint64_t offset, size_t count) const {
+    if (!Holds(offset, count)) return 0;
     uint64_t value = 0;
-    for (int i = 0; i < count; ++i) {
-      value |= static_cast<uint64_t>(bytes_[static_cast<size_t>(offset) + static_cast<size_t>(i)]) << (8 * i);
+    for (size_t i = 0; i < count; ++i) {
+      value |= static_cast<uint64_t>(part_.bytes[static_cast<size_t>(offset - begin_) + i]) << (8 * i);
     }
     return value;
   }
 
-  std::span<const std::byte> bytes_;
+  uint64_t begin_ = 0;
+  OwnedBytes part_;
 };
 
 // Where the central directory lies, and how many entries it should have.
@@ -100,14 +102,16 @@ std::string_view NameProblem(std::string_view name, size_t max_bytes) {
 
 class DirectoryReader {
  public:
-  DirectoryReader(Bytes bytes, const ZipLimits& limits) : bytes_(bytes), limits_(limits) {}
+  DirectoryReader(const ByteSource& file, const ZipLimits& limits) : file_(file), limits_(limits) {}
 
+  // What kept the file from being read; nothing was found out about it then.
+  const Status& status() const { return status_; }
   std::vector<std::string>& problems() { return problems_; }
 
   std::vector<ZipRecord> Read() {
     const std::optional<Directory> directory = FindDirectory();
     if (!directory) return {};
-    std::vector<Entry> entries = ReadEntries(*directory);
+    std::vector<Entry> entries = ReadEntries(*directory, Fetch(directory->offset, directory->size));
     for (Entry& entry : entries) ReadLocalHeader(entry, *directory);
     CheckOverlaps(entries, *directory);
     std::vector<ZipRecord> records;
@@ -125,18 +129,27 @@ class DirectoryReader {
     else problems_.emplace_back();
   }
 
+  // The bytes of the file from `offset` on, at most `size`; what lies beyond its end is left out.
+  Bytes Fetch(uint64_t offset, uint64_t size) {
+    if (!status_.ok() || offset >= file_.size()) return {};
+    Result<OwnedBytes> part = ReadBytes(file_, offset, std::min(size, file_.size() - offset));
+    if (part.ok()) return Bytes(offset, *std::move(part));
+    status_ = part.status();
+    return {};
+  }
+
   // The end record is the one whose comment ends with the file. A second candidate would let two readers see two
   // different archives in one file.
-  std::optional<uint64_t> FindEndRecord() {
-    if (bytes_.size() < zip::kEndBytes) {
-      Problem("{} bytes are too few for a zip archive", bytes_.size());
+  std::optional<uint64_t> FindEndRecord(const Bytes& tail) {
+    if (file_.size() < zip::kEndBytes) {
+      Problem("{} bytes are too few for a zip archive", file_.size());
       return std::nullopt;
     }
     std::optional<uint64_t> found;
-    const uint64_t last = bytes_.size() - zip::kEndBytes;
-    for (uint64_t back = 0; back <= std::min<uint64_t>(last, 0xffff); ++back) {
+    const uint64_t last = file_.size() - zip::kEndBytes;
+    for (uint64_t back = 0; back <= std::min(last, kMaxCommentBytes); ++back) {
       const uint64_t at = last - back;
-      if (bytes_.U32(at) != zip::kEndSignature || bytes_.U16(at + 20) != back) continue;
+      if (tail.U32(at) != zip::kEndSignature || tail.U16(at + 20) != back) continue;
       if (found) {
         Problem("two end records, at {} and {}: the comment is ambiguous", *found, at);
         return std::nullopt;
@@ -148,19 +161,21 @@ class DirectoryReader {
   }
 
   std::optional<Directory> FindDirectory() {
-    const std::optional<uint64_t> end = FindEndRecord();
+    constexpr uint64_t kTail = zip::kLocator64Bytes + zip::kEndBytes + kMaxCommentBytes;
+    const Bytes tail = Fetch(file_.size() - std::min(file_.size(), kTail), kTail);
+    const std::optional<uint64_t> end = FindEndRecord(tail);
     if (!end) return std::nullopt;
-    if (bytes_.U16(*end + 4) != 0 && bytes_.U16(*end + 4) != zip::kSeeZip64Short) {
+    if (tail.U16(*end + 4) != 0 && tail.U16(*end + 4) != zip::kSeeZip64Short) {
       Problem("split over several disks");
       return std::nullopt;
     }
-    Directory directory{.offset = bytes_.U32(*end + 16),
-                        .size = bytes_.U32(*end + 12),
-                        .entries = bytes_.U16(*end + 10),
+    Directory directory{.offset = tail.U32(*end + 16),
+                        .size = tail.U32(*end + 12),
+                        .entries = tail.U16(*end + 10),
                         .end_record = *end};
     const bool wants_zip64 = directory.offset == zip::kSeeZip64 || directory.size == zip::kSeeZip64 ||
                              directory.entries == zip::kSeeZip64Short;
-    if (wants_zip64 && !ReadEnd64(directory)) return std::nullopt;
+    if (wants_zip64 && !ReadEnd64(directory, tail)) return std::nullopt;
     if (directory.entries > limits_.max_records) {
       Problem("{} records, at most {} are read", directory.entries, limits_.max_records);
       return std::nullopt;
@@ -171,82 +186,87 @@ class DirectoryReader {
               directory.offset, directory.end_record);
       return std::nullopt;
     }
+    if (directory.size > limits_.max_directory_bytes) {
+      Problem("a central directory of {} bytes, at most {} are read", directory.size, limits_.max_directory_bytes);
+      return std::nullopt;
+    }
     return directory;
   }
 
-  bool ReadEnd64(Directory& directory) {
+  bool ReadEnd64(Directory& directory, const Bytes& tail) {
     const uint64_t end = directory.end_record;
     const uint64_t locator = end - zip::kLocator64Bytes;
-    if (end < zip::kLocator64Bytes || bytes_.U32(locator) != zip::kLocator64Signature) {
+    if (end < zip::kLocator64Bytes || tail.U32(locator) != zip::kLocator64Signature) {
       // 65535 records without zip64 are legal.
       if (directory.offset != zip::kSeeZip64 && directory.size != zip::kSeeZip64) return true;
       Problem("the zip64 locator is missing");
       return false;
     }
-    const uint64_t at = bytes_.U64(locator + 8);
-    if (!bytes_.Holds(at, zip::kEnd64Bytes) || at + zip::kEnd64Bytes > locator ||
-        bytes_.U32(at) != zip::kEnd64Signature) {
+    const uint64_t at = tail.U64(locator + 8);
+    const Bytes end64 = Fetch(at, zip::kEnd64Bytes);
+    if (!end64.Holds(at, zip::kEnd64Bytes) || at + zip::kEnd64Bytes > locator ||
+        end64.U32(at) != zip::kEnd64Signature) {
       Problem("the zip64 end record at {} is missing", at);
       return false;
     }
-    directory = {.offset = bytes_.U64(at + 48),
-                 .size = bytes_.U64(at + 40),
-                 .entries = bytes_.U64(at + 32),
+    directory = {.offset = end64.U64(at + 48),
+                 .size = end64.U64(at + 40),
+                 .entries = end64.U64(at + 32),
                  .end_record = at};
     return true;
   }
 
-  std::vector<Entry> ReadEntries(const Directory& directory) {
+  std::vector<Entry> ReadEntries(const Directory& directory, const Bytes& bytes) {
     std::vector<Entry> entries;
     const uint64_t end = directory.offset + directory.size;
     uint64_t at = directory.offset;
     for (uint64_t i = 0; i < directory.entries; ++i) {
-      if (at + zip::kCentralBytes > end || bytes_.U32(at) != zip::kCentralSignature) {
+      if (at + zip::kCentralBytes > end || bytes.U32(at) != zip::kCentralSignature) {
         Problem("central directory entry {} of {} at {} is missing", i, directory.entries, at);
         return entries;
       }
-      const uint64_t total = zip::kCentralBytes + bytes_.U16(at + 28) + bytes_.U16(at + 30) + bytes_.U16(at + 32);
+      const uint64_t total = zip::kCentralBytes + bytes.U16(at + 28) + bytes.U16(at + 30) + bytes.U16(at + 32);
       if (total > end - at) {
         Problem("central directory entry {} at {} is cut off", i, at);
         return entries;
       }
-      entries.push_back(ReadEntry(at));
+      entries.push_back(ReadEntry(bytes, at));
       at += total;
     }
     if (at != end) Problem("{} bytes follow the last central directory entry", end - at);
     return entries;
   }
 
-  Entry ReadEntry(uint64_t at) {
+  Entry ReadEntry(const Bytes& bytes, uint64_t at) {
     Entry entry;
     ZipRecord& record = entry.record;
-    const uint64_t name_size = bytes_.U16(at + 28);
-    entry.flags = bytes_.U16(at + 8);
-    entry.method = bytes_.U16(at + 10);
-    entry.local_offset = bytes_.U32(at + 42);
-    record.name = bytes_.Text(at + zip::kCentralBytes, name_size);
-    record.crc32 = bytes_.U32(at + 16);
-    record.stored_size = bytes_.U32(at + 20);
-    record.size = bytes_.U32(at + 24);
+    const uint64_t name_size = bytes.U16(at + 28);
+    entry.flags = bytes.U16(at + 8);
+    entry.method = bytes.U16(at + 10);
+    entry.local_offset = bytes.U32(at + 42);
+    record.name = bytes.Text(at + zip::kCentralBytes, name_size);
+    record.crc32 = bytes.U32(at + 16);
+    record.stored_size = bytes.U32(at + 20);
+    record.size = bytes.U32(at + 24);
     record.deflated = entry.method == zip::kDeflated;
     entry.is_folder = record.name.ends_with('/');
-    ReadZip64Extra(at + zip::kCentralBytes + name_size, bytes_.U16(at + 30), entry);
+    ReadZip64Extra(at + zip::kCentralBytes + name_size, bytes.U16(at + 30), bytes, entry);
     CheckEntry(entry);
     return entry;
   }
 
   // The zip64 field holds, in this order, those values that did not fit their 32 bits.
-  void ReadZip64Extra(uint64_t at, uint64_t size, Entry& entry) {
+  static void ReadZip64Extra(uint64_t at, uint64_t size, const Bytes& bytes, Entry& entry) {
     uint64_t* const wide[] = {&entry.record.size, &entry.record.stored_size, &entry.local_offset};
     const uint64_t end = at + size;
     while (end - at >= 4) {
-      const uint16_t id = bytes_.U16(at);
-      const uint64_t field_end = std::min(end, at + 4 + bytes_.U16(at + 2));
+      const uint16_t id = bytes.U16(at);
+      const uint64_t field_end = std::min(end, at + 4 + bytes.U16(at + 2));
       at += 4;
       if (id == zip::kExtraZip64) {
         for (uint64_t* value : wide) {
           if (*value != zip::kSeeZip64 || field_end - at < 8) continue;
-          *value = bytes_.U64(at);
+          *value = bytes.U64(at);
           at += 8;
         }
         return;
@@ -278,17 +298,18 @@ class DirectoryReader {
   void ReadLocalHeader(Entry& entry, const Directory& directory) {
     const std::string name = Printable(entry.record.name);
     const uint64_t at = entry.local_offset;
-    if (!bytes_.Holds(at, zip::kLocalBytes) || bytes_.U32(at) != zip::kLocalSignature) {
+    const Bytes bytes = Fetch(at, zip::kLocalBytes + entry.record.name.size());
+    if (!bytes.Holds(at, zip::kLocalBytes) || bytes.U32(at) != zip::kLocalSignature) {
       Problem("record '{}' has no local header at {}", name, at);
       return;
     }
-    const uint64_t name_size = bytes_.U16(at + 26);
-    entry.header_size = zip::kLocalBytes + name_size + bytes_.U16(at + 28);
-    if (bytes_.Text(at + zip::kLocalBytes, name_size) != entry.record.name) {
+    const uint64_t name_size = bytes.U16(at + 26);
+    entry.header_size = zip::kLocalBytes + name_size + bytes.U16(at + 28);
+    if (bytes.Text(at + zip::kLocalBytes, name_size) != entry.record.name) {
       Problem("record '{}' has another name in its local header at {}", name, at);
     }
-    if (bytes_.U16(at + 8) != entry.method) Problem("record '{}' has two compression methods", name);
-    CheckLocalSize(entry, at, name);
+    if (bytes.U16(at + 8) != entry.method) Problem("record '{}' has two compression methods", name);
+    CheckLocalSize(entry, bytes, name);
     entry.record.offset = at + entry.header_size;
     if (entry.record.offset > directory.offset ||
         entry.record.stored_size > directory.offset - entry.record.offset) {
@@ -298,9 +319,10 @@ class DirectoryReader {
   }
 
   // With a descriptor the local sizes are zero or unknown, and with zip64 they lie in the extra field.
-  void CheckLocalSize(const Entry& entry, uint64_t at, const std::string& name) {
-    const uint32_t local = bytes_.U32(at + 18);
-    const bool unknown = (bytes_.U16(at + 6) & zip::kFlagDescriptor) != 0 || local == zip::kSeeZip64;
+  void CheckLocalSize(const Entry& entry, const Bytes& bytes, const std::string& name) {
+    const uint64_t at = entry.local_offset;
+    const uint32_t local = bytes.U32(at + 18);
+    const bool unknown = (bytes.U16(at + 6) & zip::kFlagDescriptor) != 0 || local == zip::kSeeZip64;
     if (!unknown && local != entry.record.stored_size) {
       Problem("record '{}' has two sizes, {} in its local header and {} in the central directory", name, local,
               entry.record.stored_size);
@@ -322,58 +344,65 @@ class DirectoryReader {
     }
   }
 
-  Bytes bytes_;
+  const ByteSource& file_;
   const ZipLimits& limits_;
+  Status status_;
   std::vector<std::string> problems_;
 };
 
-uint32_t Checksum(std::span<const std::byte> bytes) {
+uint32_t Checksum(uint32_t before, std::span<const std::byte> bytes) {
   return static_cast<uint32_t>(
-      ::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<z_size_t>(bytes.size())));
+      ::crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<z_size_t>(bytes.size())));
 }
 
-// Inflates raw deflate data; the number of bytes made, or nullopt if the data is broken or has more than `to` holds.
-std::optional<size_t> Inflate(std::span<const std::byte> from, std::span<std::byte> to) {
-  z_stream stream{};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return std::nullopt;
-  size_t read = 0, written = 0;
-  int code = Z_OK;
-  constexpr size_t kChunk = size_t{1} << 30;  // avail_* are 32 bits wide
-  // One spare byte lets a record of exactly `to.size()` bytes end, and catches one byte too many.
-  std::byte spare{};
-  while (code == Z_OK) {
-    const size_t in = std::min(kChunk, from.size() - read);
-    const size_t room = std::min(kChunk, to.size() - written);
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(from.data() + read));
-    stream.avail_in = static_cast<uInt>(in);
-    stream.next_out = reinterpret_cast<Bytef*>(room > 0 ? to.data() + written : &spare);
-    stream.avail_out = room > 0 ? static_cast<uInt>(room) : 1;
-    const uInt offered = stream.avail_out;
-    code = inflate(&stream, Z_NO_FLUSH);
-    read += in - stream.avail_in;
-    const size_t made = offered - stream.avail_out;
-    if (room == 0 && made > 0) code = Z_DATA_ERROR;
-    if (room > 0) written += made;
-    if (code == Z_OK && in == stream.avail_in && made == 0) code = Z_BUF_ERROR;
+// Inflates a record chunk by chunk, into exactly the memory given.
+class Inflater {
+ public:
+  explicit Inflater(std::span<std::byte> to) : to_(to) { code_ = inflateInit2(&stream_, -MAX_WBITS); }
+  ~Inflater() { inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  // False if the data is broken, goes on after its end, or has more than the memory holds.
+  bool Feed(std::span<std::byte> from) {
+    stream_.next_in = reinterpret_cast<Bytef*>(from.data());
+    stream_.avail_in = static_cast<uInt>(from.size());
+    while (code_ == Z_OK && (stream_.avail_in > 0 || filled_)) Step();
+    return stream_.avail_in == 0 && (code_ == Z_OK || code_ == Z_STREAM_END);
   }
-  inflateEnd(&stream);
-  if (code != Z_STREAM_END || read != from.size()) return std::nullopt;
-  return written;
-}
+  bool complete() const { return code_ == Z_STREAM_END && written_ == to_.size(); }
+
+ private:
+  void Step() {
+    constexpr size_t kMost = size_t{1} << 30;  // avail_out is 32 bits wide
+    const size_t room = std::min(kMost, to_.size() - written_);
+    // One spare byte lets a record of exactly the memory's size end, and catches one byte too many.
+    std::byte spare{};
+    stream_.next_out = reinterpret_cast<Bytef*>(room > 0 ? to_.data() + written_ : &spare);
+    stream_.avail_out = room > 0 ? static_cast<uInt>(room) : 1;
+    const uInt offered = stream_.avail_out;
+    code_ = inflate(&stream_, Z_NO_FLUSH);
+    const size_t made = offered - stream_.avail_out;
+    if (room == 0 && made > 0) code_ = Z_DATA_ERROR;
+    if (room > 0) written_ += made;
+    filled_ = stream_.avail_out == 0;
+    if (code_ == Z_BUF_ERROR && stream_.avail_in == 0) code_ = Z_OK;  // waits for the next chunk
+  }
+
+  const std::span<std::byte> to_;
+  z_stream stream_{};
+  size_t written_ = 0;
+  bool filled_ = false;  // all room was used: more may be waiting
+  int code_ = Z_OK;
+};
 
 }  // namespace
 
-Result<ZipReader> ZipReader::Open(std::shared_ptr<const MappedFile> file, const ZipLimits& limits) {
-  const std::span<const std::byte> bytes = file->bytes();
-  std::string path = file->path();
-  return Open(std::move(path), {bytes, std::move(file)}, limits);
-}
-
-Result<ZipReader> ZipReader::Open(std::string name, OwnedBytes file, const ZipLimits& limits) {
-  ZipReader reader(std::move(name), std::move(file));
-  reader.limits_ = limits;
-  DirectoryReader directory(Bytes(reader.file_.bytes), limits);
+Result<ZipReader> ZipReader::Open(const ByteSource& file, const ZipLimits& limits) {
+  ZipReader reader(file);
+  DirectoryReader directory(file, limits);
   reader.records_ = directory.Read();
+  TONDAR_RETURN_IF_ERROR(directory.status());
   for (size_t i = 0; i < reader.records_.size(); ++i) {
     const std::string& record_name = reader.records_[i].name;
     if (!reader.by_name_.emplace(record_name, i).second) {
@@ -381,7 +410,7 @@ Result<ZipReader> ZipReader::Open(std::string name, OwnedBytes file, const ZipLi
     }
   }
   if (!directory.problems().empty()) {
-    return InvalidArgument("{}: broken zip archive: {}", reader.name_, Join(directory.problems()));
+    return InvalidArgument("{}: broken zip archive: {}", file.name(), Join(directory.problems()));
   }
   return reader;
 }
@@ -391,37 +420,52 @@ const ZipRecord* ZipReader::Find(std::string_view record_name) const {
   return it == by_name_.end() ? nullptr : &records_[it->second];
 }
 
-Result<OwnedBytes> ZipReader::Read(const ZipRecord& record, bool verify_checksum) const {
-  const std::span<const std::byte> stored = Bytes(file_.bytes).Span(record.offset, record.stored_size);
-  if (!record.deflated) {
-    if (verify_checksum && Checksum(stored) != record.crc32) {
-      return InvalidArgument("{}: record '{}': the checksum is wrong; the file is damaged", name_, record.name);
-    }
-    return OwnedBytes{stored, file_.owner};
-  }
-  // Bounded when the directory was read. Aligned like the records that PyTorch writes.
-  constexpr size_t kAlignment = 64;
+// Sizes were bounded when the directory was read.
+Result<OwnedBytes> ZipReader::Read(const ZipRecord& record) const {
   const auto size = static_cast<size_t>(record.size);
-  auto* memory = static_cast<std::byte*>(::operator new(size + 1, std::align_val_t(kAlignment), std::nothrow));
+  const std::shared_ptr<std::byte> memory = AllocateShared(size);
   if (memory == nullptr) {
-    return ResourceExhausted("{}: record '{}': no memory for {} bytes", name_, record.name, record.size);
+    return ResourceExhausted("{}: record '{}': no memory for {} bytes", name(), record.name, size);
   }
-  std::shared_ptr<std::byte> owner(
-      memory, [](std::byte* bytes) { ::operator delete(bytes, std::align_val_t(kAlignment)); });
-  const std::span<std::byte> content(memory, size);
-  const std::optional<size_t> written = Inflate(stored, content);
-  if (!written || *written != size) {
-    return InvalidArgument("{}: record '{}': deflated data does not give the {} bytes it claims", name_, record.name,
-                           record.size);
+  const std::span<std::byte> content(memory.get(), size);
+  TONDAR_ASSIGN_OR_RETURN(const uint32_t sum, record.deflated ? Inflate(record, content) : Copy(record, content));
+  if (sum != record.crc32) {
+    return InvalidArgument("{}: record '{}': the checksum is wrong; the file is damaged", name(), record.name);
   }
-  if (Checksum(content) != record.crc32) {
-    return InvalidArgument("{}: record '{}': the checksum is wrong; the file is damaged", name_, record.name);
-  }
-  return OwnedBytes{content, std::move(owner)};
+  return OwnedBytes{content, memory};
 }
 
-bool LooksLikeZip(std::span<const std::byte> bytes) {
-  const uint32_t signature = Bytes(bytes).U32(0);
+Result<uint32_t> ZipReader::Copy(const ZipRecord& record, std::span<std::byte> content) const {
+  uint32_t sum = 0;
+  for (size_t done = 0; done < content.size(); done += kChunkBytes) {
+    const std::span<std::byte> chunk = content.subspan(done, std::min(kChunkBytes, content.size() - done));
+    TONDAR_RETURN_IF_ERROR(file_->Read(record.offset + done, chunk));
+    sum = Checksum(sum, chunk);
+  }
+  return sum;
+}
+
+Result<uint32_t> ZipReader::Inflate(const ZipRecord& record, std::span<std::byte> content) const {
+  std::vector<std::byte> buffer(static_cast<size_t>(std::min<uint64_t>(kChunkBytes, record.stored_size)));
+  Inflater inflater(content);
+  bool sound = true;
+  for (uint64_t done = 0; sound && done < record.stored_size; done += kChunkBytes) {
+    const uint64_t left = record.stored_size - done;
+    const std::span<std::byte> chunk = std::span(buffer).first(static_cast<size_t>(std::min<uint64_t>(kChunkBytes, left)));
+    TONDAR_RETURN_IF_ERROR(file_->Read(record.offset + done, chunk));
+    sound = inflater.Feed(chunk);
+  }
+  if (!sound || !inflater.complete()) {
+    return InvalidArgument("{}: record '{}': deflated data does not give the {} bytes it claims", name(), record.name,
+                           record.size);
+  }
+  return Checksum(0, content);
+}
+
+bool LooksLikeZip(const ByteSource& file) {
+  std::array<std::byte, 4> head{};
+  if (file.size() < head.size() || !file.Read(0, head).ok()) return false;
+  const uint32_t signature = Bytes(0, {head, nullptr}).U32(0);
   return signature == zip::kLocalSignature || signature == zip::kEndSignature;
 }
 

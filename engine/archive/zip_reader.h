@@ -1,4 +1,4 @@
-// ZipReader: the records of a zip archive, in place.
+// ZipReader: the records of a zip archive.
 #ifndef TONDAR_ENGINE_ARCHIVE_ZIP_READER_H_
 #define TONDAR_ENGINE_ARCHIVE_ZIP_READER_H_
 
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/base/mapped_file.h"
+#include "engine/base/byte_source.h"
 #include "engine/base/status.h"
 
 namespace tondar {
@@ -25,16 +25,10 @@ struct ZipRecord {
   bool deflated = false;
 };
 
-// Bytes and what keeps them alive.
-struct OwnedBytes {
-  std::span<const std::byte> bytes;
-  // shared_ptr: tensors of many records and graphs borrow from one mapping.
-  std::shared_ptr<const void> owner;
-};
-
 // Refuses what no honest writer makes.
 struct ZipLimits {
   uint64_t max_records = 1 << 20;
+  uint64_t max_directory_bytes = uint64_t{1} << 28;
   size_t max_name_bytes = 4096;
   uint64_t max_inflated_bytes = uint64_t{1} << 36;  // of one deflated record
 };
@@ -44,34 +38,34 @@ struct ZipLimits {
 // not encrypted or split archives. Thread-safe: nothing changes after opening.
 class ZipReader {
  public:
-  // InvalidArgument: not a zip archive or a broken one; the message lists what is wrong.
-  static Result<ZipReader> Open(std::shared_ptr<const MappedFile> file, const ZipLimits& limits = {});
-  // The same over bytes that `owner` keeps alive; `name` stands for the file in messages.
-  static Result<ZipReader> Open(std::string name, OwnedBytes file, const ZipLimits& limits = {});
+  // `file` outlives the reader; its name stands for it in messages. InvalidArgument: not a zip archive or a broken one;
+  // the message lists what is wrong. Else as ByteSource::Read.
+  static Result<ZipReader> Open(const ByteSource& file, const ZipLimits& limits = {});
 
-  const std::string& name() const { return name_; }
+  const std::string& name() const { return file_->name(); }
   // In the order of the central directory; folders are left out.
   const std::vector<ZipRecord>& records() const { return records_; }
   // Null if there is none.
   const ZipRecord* Find(std::string_view record_name) const;
 
-  // The content: in place for a stored record, inflated into memory of its own for a deflated one. A deflated record's
-  // checksum is always checked, a stored one's only if asked, for that reads every byte. `record` is one of records().
-  // InvalidArgument: the content does not fit its size or checksum.
-  Result<OwnedBytes> Read(const ZipRecord& record, bool verify_checksum = false) const;
+  // The content, inflated if need be, in memory of its own; its checksum has been checked. `record` is one of records().
+  // InvalidArgument: the content does not fit its size or checksum. ResourceExhausted: no memory. Else as
+  // ByteSource::Read.
+  Result<OwnedBytes> Read(const ZipRecord& record) const;
 
  private:
-  ZipReader(std::string name, OwnedBytes file) : name_(std::move(name)), file_(std::move(file)) {}
+  explicit ZipReader(const ByteSource& file) : file_(&file) {}
+  // Fill `content` and give its checksum.
+  Result<uint32_t> Copy(const ZipRecord& record, std::span<std::byte> content) const;
+  Result<uint32_t> Inflate(const ZipRecord& record, std::span<std::byte> content) const;
 
-  std::string name_;
-  OwnedBytes file_;
+  const ByteSource* file_;
   std::vector<ZipRecord> records_;
   std::map<std::string, size_t, std::less<>> by_name_;
-  ZipLimits limits_;
 };
 
-// True if the bytes begin like a zip archive.
-bool LooksLikeZip(std::span<const std::byte> bytes);
+// True if the file begins like a zip archive.
+bool LooksLikeZip(const ByteSource& file);
 
 }  // namespace tondar
 

@@ -59,36 +59,47 @@ constexpr ZipMark kZipMarks[] = {
     {"saved_model.pb", true, &kSavedModel},
 };
 
-Status DescribeZip(const std::string& path, std::span<const std::byte> bytes) {
-  TONDAR_ASSIGN_OR_RETURN(const ZipReader zip, ZipReader::Open(path, OwnedBytes{bytes, nullptr}));
+Status DescribeZip(const ByteSource& file) {
+  TONDAR_ASSIGN_OR_RETURN(const ZipReader zip, ZipReader::Open(file));
   for (const ZipMark& mark : kZipMarks) {
     for (const ZipRecord& record : zip.records()) {
       const bool fits = mark.at_end ? record.name.ends_with(mark.part) : record.name.find(mark.part) != std::string::npos;
-      if (fits) return Refuse(path, *mark.format);
+      if (fits) return Refuse(file.name(), *mark.format);
     }
   }
-  return InvalidArgument("{}: a zip archive without a model: it has no record models/<name>.json. To export: {}", path,
-                         kExport);
+  return InvalidArgument("{}: a zip archive without a model: it has no record models/<name>.json. To export: {}",
+                         file.name(), kExport);
 }
 
 // ---- Other files, told apart by their first bytes or their names ----
 
-bool IsSafetensors(std::string_view text) {
+// The first bytes of a file, and how many it has in all.
+struct Head {
+  std::string_view text;
+  uint64_t file_size = 0;
+};
+constexpr uint64_t kHeadBytes = 4096;
+
+bool IsSafetensors(const Head& head) {
+  const std::string_view text = head.text;
   // A length of 8 bytes, then a JSON object.
   if (text.size() < 10 || text[8] != '{') return false;
   uint64_t length = 0;
   for (size_t i = 0; i < 8; ++i) length |= static_cast<uint64_t>(static_cast<uint8_t>(text[i])) << (8 * i);
-  return length >= 2 && length <= text.size() - 8 && length < (uint64_t{1} << 30);
+  return length >= 2 && length <= head.file_size - 8 && length < (uint64_t{1} << 30);
 }
-bool IsPickle(std::string_view text) { return text.size() > 2 && text[0] == '\x80' && text[1] >= 2 && text[1] <= 5; }
-bool IsGguf(std::string_view text) { return text.starts_with("GGUF"); }
-bool IsHdf5(std::string_view text) { return text.starts_with("\x89HDF\r\n\x1a\n"); }
-bool IsTensorRt(std::string_view text) { return text.starts_with("ptrt") || text.starts_with("ftrt"); }
-bool IsOpenVino(std::string_view text) {
-  return text.find("<net ") < 400 && text.find("<layers") < 4000;
+bool IsPickle(const Head& head) {
+  const std::string_view text = head.text;
+  return text.size() > 2 && text[0] == '\x80' && text[1] >= 2 && text[1] <= 5;
+}
+bool IsGguf(const Head& head) { return head.text.starts_with("GGUF"); }
+bool IsHdf5(const Head& head) { return head.text.starts_with("\x89HDF\r\n\x1a\n"); }
+bool IsTensorRt(const Head& head) { return head.text.starts_with("ptrt") || head.text.starts_with("ftrt"); }
+bool IsOpenVino(const Head& head) {
+  return head.text.find("<net ") < 400 && head.text.find("<layers") < 4000;
 }
 struct FileMark {
-  bool (*matches)(std::string_view text);
+  bool (*matches)(const Head& head);
   std::string_view suffix;  // of the path, where the bytes do not tell; may be empty
   const ForeignFormat* format;
 };
@@ -100,11 +111,13 @@ constexpr FileMark kFileMarks[] = {
 
 }  // namespace
 
-Status DescribeForeignFormat(const std::string& path, std::span<const std::byte> bytes) {
-  if (LooksLikeZip(bytes)) return DescribeZip(path, bytes);
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+Status DescribeForeignFormat(const ByteSource& file) {
+  if (LooksLikeZip(file)) return DescribeZip(file);
+  const std::string& path = file.name();
+  TONDAR_ASSIGN_OR_RETURN(const OwnedBytes bytes, ReadBytes(file, 0, std::min(file.size(), kHeadBytes)));
+  const Head head{{reinterpret_cast<const char*>(bytes.bytes.data()), bytes.bytes.size()}, file.size()};
   for (const FileMark& mark : kFileMarks) {
-    if (mark.matches(text)) return Refuse(path, *mark.format);
+    if (mark.matches(head)) return Refuse(path, *mark.format);
   }
   for (const FileMark& mark : kFileMarks) {
     if (path.ends_with(mark.suffix)) return Refuse(path, *mark.format);
@@ -114,7 +127,7 @@ Status DescribeForeignFormat(const std::string& path, std::span<const std::byte>
   if (path.ends_with(".bin") && std::filesystem::exists(path.substr(0, path.size() - 4) + ".xml")) {
     return Refuse(path, kOpenVino);
   }
-  return InvalidArgument("{}: {} bytes of no known model format. To export: {}", path, bytes.size(), kExport);
+  return InvalidArgument("{}: {} bytes of no known model format. To export: {}", path, file.size(), kExport);
 }
 
 Status DescribeForeignFolder(const std::string& path) {

@@ -24,7 +24,7 @@ std::string Zip(const std::vector<std::string>& records) {
 }
 
 Status Describe(const std::string& path, const std::string& bytes) {
-  return DescribeForeignFormat(path, std::as_bytes(std::span(bytes)));
+  return DescribeForeignFormat(MemorySource(path, bytes));
 }
 
 TEST(ForeignFormatsTest, NamesWhatItKnows) {

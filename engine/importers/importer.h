@@ -4,13 +4,12 @@
 
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/api/signature.h"
-#include "engine/base/mapped_file.h"
+#include "engine/base/byte_source.h"
 #include "engine/base/status.h"
 #include "engine/ir/graph.h"
 
@@ -29,10 +28,12 @@ struct ImportedModel {
 // Reads one source format. Registered by engine.cc in a table; the first whose Matches says yes gets the file.
 struct Importer {
   std::string_view name;
-  bool (*matches)(std::span<const std::byte> file);
-  // `file` stays mapped as long as any constant of the graph lives (Constant::owner).
+  bool (*matches)(const ByteSource& file);
+  // Reads what the graph uses into memory of its own; the file is not needed afterwards, and its caller asks whether it
+  // stayed the same meanwhile. Other files that belong to it (ONNX external data) are found by its name.
   // InvalidArgument: broken. Unimplemented: unsupported. Either way one message that lists all that is wrong.
-  Result<ImportedModel> (*import)(std::shared_ptr<const MappedFile> file);
+  // Else as ByteSource::Read.
+  Result<ImportedModel> (*import)(const ByteSource& file);
 };
 
 }  // namespace tondar

@@ -2,18 +2,14 @@
 
 #include <new>
 
+#include "engine/base/private_memory.h"
+
 namespace tondar {
-namespace {
-
-constexpr std::align_val_t kAlignment{64};  // one cache line, one AVX-512 register
-
-}  // namespace
 
 Constant AllocateConstant(std::string name, DType dtype, const Dims& shape) {
   const TensorView view = TensorView::Contiguous(nullptr, dtype, shape);
-  const size_t size = view.size_bytes();
-  std::shared_ptr<void> owner(::operator new(size == 0 ? 1 : size, kAlignment),
-                              [](void* data) { ::operator delete(data, kAlignment); });
+  std::shared_ptr<std::byte> owner = AllocateShared(view.size_bytes());
+  if (owner == nullptr) throw std::bad_alloc();  // caught where a model is loaded
   Constant constant{std::move(name), TensorView::Contiguous(owner.get(), dtype, shape), nullptr};
   constant.owner = std::move(owner);
   return constant;

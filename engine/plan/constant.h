@@ -1,4 +1,4 @@
-// Constant: bytes of a weight, borrowed from a mapped file or owned.
+// Constant: bytes of a weight, and what keeps them alive.
 #ifndef TONDAR_ENGINE_PLAN_CONSTANT_H_
 #define TONDAR_ENGINE_PLAN_CONSTANT_H_
 
@@ -9,12 +9,12 @@
 
 namespace tondar {
 
-// `view` points into memory that `owner` keeps alive (a mapped archive, or a buffer); read-only, never written through
+// `view` points into memory that `owner` keeps alive (one storage of an archive); read-only, never written through
 // the view's pointer. Several constants may view the same bytes. Value type, cheap to copy.
 struct Constant {
   std::string name;  // "layers.0.weight"
   TensorView view;   // any strides
-  // shared_ptr: constants of several graphs, sessions and archives share one mapping.
+  // shared_ptr: constants of several graphs, sessions and kernels share one storage.
   std::shared_ptr<const void> owner;
 };
 

@@ -21,6 +21,23 @@ Constant WindowOf(const Constant& constant, const Operand& operand) {
   return window;
 }
 
+// How many inputs of steps name each constant.
+std::vector<int> CountReaders(const CompiledGraph& graph) {
+  std::vector<int> readers(graph.constants.size(), 0);
+  for (const Step& step : graph.steps) {
+    for (const Operand& input : step.inputs) {
+      const Slot& slot = graph.slots[static_cast<size_t>(input.slot)];
+      if (slot.role == SlotRole::kConstant) ++readers[static_cast<size_t>(slot.constant)];
+    }
+  }
+  return readers;
+}
+
+void Release(Constant& constant) {
+  constant.view.data = nullptr;
+  constant.owner.reset();
+}
+
 bool IsConcrete(const Operand& operand) {
   return IsConstant(operand.shape) && IsConstant(operand.strides) && operand.offset.IsConstant();
 }
@@ -53,6 +70,7 @@ Status PreparedGraph::PrepareKernels() {
     const Slot& slot = graph_.slots[static_cast<size_t>(output.slot)];
     if (slot.role == SlotRole::kConstant) read[static_cast<size_t>(slot.constant)] = true;
   }
+  std::vector<int> readers = CountReaders(graph_);
   for (const Step& step : graph_.steps) {
     std::vector<Constant> windows(step.inputs.size());
     std::vector<const Constant*> constants(step.inputs.size(), nullptr);
@@ -66,19 +84,19 @@ Status PreparedGraph::PrepareKernels() {
     if (!kernel.ok()) return kernel.status().Annotated(fmt::format("step '{}'", step.name));
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       const Slot& slot = graph_.slots[static_cast<size_t>(step.inputs[i].slot)];
-      if (slot.role == SlotRole::kConstant && !(*kernel)->ReplacesInput(i)) read[static_cast<size_t>(slot.constant)] = true;
+      if (slot.role != SlotRole::kConstant) continue;
+      const auto index = static_cast<size_t>(slot.constant);
+      if (!(*kernel)->ReplacesInput(i)) read[index] = true;
+      windows[i].owner.reset();
+      // What kernels packed is not kept twice, and of all weights only one at a time.
+      if (--readers[index] == 0 && !read[index]) Release(graph_.constants[index]);
     }
     packed_bytes_ += (*kernel)->packed_bytes();
     kernels_.push_back(std::move(*kernel));
   }
   for (size_t i = 0; i < read.size(); ++i) {
-    Constant& constant = graph_.constants[i];
-    if (read[i]) {
-      constant_addresses_[i] = constant.view.data;
-    } else {  // what kernels packed is not kept twice
-      constant.view.data = nullptr;
-      constant.owner.reset();
-    }
+    if (!read[i]) Release(graph_.constants[i]);
+    constant_addresses_[i] = graph_.constants[i].view.data;
   }
   return OkStatus();
 }

@@ -53,11 +53,19 @@ bool IsDirectory(const fs::path& path) {
   return fs::is_directory(path, error);
 }
 
-// 0 if the directory holds no file.
-Fingerprint OfFilesIn(const fs::path& directory) {
+// External data of an ONNX model may lie in folders. Deeper ones are left out: a symlink could lead up again.
+constexpr int kMaxDepth = 4;
+
+// 0 if the directory and its folders hold no file.
+Fingerprint OfFilesIn(const fs::path& directory, int depth = 0) {
   Fingerprint all = 0;
   for (const std::string& name : List(directory).value_or(std::vector<std::string>())) {
-    if (const Fingerprint one = OfFile(directory / name)) all = Combine(all, one);
+    Fingerprint one = OfFile(directory / name);
+    if (one == 0 && depth < kMaxDepth && IsDirectory(directory / name)) {
+      one = OfFilesIn(directory / name, depth + 1);
+      if (one != 0) one = Combine(one, HashName(name));
+    }
+    if (one != 0) all = Combine(all, one);
   }
   return all;
 }

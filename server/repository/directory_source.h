@@ -24,7 +24,7 @@ Fingerprint Combine(Fingerprint a, Fingerprint b);
 
 struct FoundVersion {
   int64_t version = 0;
-  Fingerprint fingerprint = 0;  // of all files in the version's directory
+  Fingerprint fingerprint = 0;  // of all files in the version's directory and its folders
 };
 
 struct FoundModel {

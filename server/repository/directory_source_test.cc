@@ -57,6 +57,10 @@ TEST_F(DirectorySourceTest, EveryChangeOfAFileShows) {
   EXPECT_TRUE(seen.insert(Of("a")).second) << "an older time is a change too";
   directory_.Write("a/1/weights.bin", "w");
   EXPECT_TRUE(seen.insert(Of("a")).second) << "a file beside it";
+  directory_.Write("a/1/data/weights.bin", "w");
+  EXPECT_TRUE(seen.insert(Of("a")).second) << "a file in a folder";
+  directory_.Write("a/1/data/weights.bin", "longer");
+  EXPECT_TRUE(seen.insert(Of("a")).second) << "written again";
 }
 
 TEST_F(DirectorySourceTest, FollowsASymlinkThatIsSwitched) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/archive/npz.h"
+#include "engine/base/file_source.h"
 #include "engine/compiler/compile.h"
 #include "engine/importers/onnx/onnx_importer.h"
 #include "engine/importers/pt2/pt2_importer.h"
@@ -56,9 +57,9 @@ using RunFunction = Outputs (*)(Graph& graph, std::span<const Constant> inputs, 
 
 // What differs between the results that `run` gives and those beside the model; empty if nothing does.
 Result<std::string> Compare(const std::string& file, RunFunction run) {
-  TONDAR_ASSIGN_OR_RETURN(const auto mapped, MappedFile::Open(file));
+  TONDAR_ASSIGN_OR_RETURN(const auto source, FileSource::Open(file));
   const Importer& importer = file.ends_with(".onnx") ? kOnnxImporter : kPt2Importer;
-  TONDAR_ASSIGN_OR_RETURN(const ImportedModel model, importer.import(mapped));
+  TONDAR_ASSIGN_OR_RETURN(const ImportedModel model, importer.import(*source));
   const std::string folder = std::filesystem::path(file).parent_path().string();
   std::vector<std::string> names;
   for (const TensorSpec& input : model.signature.inputs) names.push_back(input.name);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/base/mapped_file.h"
+#include "engine/base/file_source.h"
 #include "engine/compiler/compile.h"
 #include "engine/importers/onnx/onnx_importer.h"
 #include "engine/importers/pt2/pt2_importer.h"
@@ -15,10 +15,10 @@ namespace {
 
 CompiledGraph Compiled(std::string_view file) {
   const std::string path = fmt::format("{}/tests/fixtures/{}", TONDAR_SOURCE_DIR, file);
-  auto mapped = MappedFile::Open(path);
-  EXPECT_TRUE(mapped.ok()) << mapped.status().ToString();
+  auto source = FileSource::Open(path);
+  EXPECT_TRUE(source.ok()) << source.status().ToString();
   const Importer& importer = file.ends_with(".onnx") ? kOnnxImporter : kPt2Importer;
-  auto model = importer.import(mapped.value());
+  auto model = importer.import(*source.value());
   EXPECT_TRUE(model.ok()) << model.status().ToString();
   const Status optimised = Optimise(*model.value().graph, {});
   EXPECT_TRUE(optimised.ok()) << optimised.ToString();

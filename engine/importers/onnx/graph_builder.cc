@@ -80,6 +80,19 @@ void Substitute(onnx::NodeProto& node, const FunctionAttributes& given) {
   }
 }
 
+// The names that nodes and outputs read, those of inner graphs included. They are views of `graph`'s strings.
+using Names = std::set<std::string_view>;
+void CollectReadNames(const onnx::GraphProto& graph, Names& names) {
+  for (const onnx::NodeProto& node : graph.node()) {
+    names.insert(node.input().begin(), node.input().end());
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g()) CollectReadNames(attribute.g(), names);
+      for (const onnx::GraphProto& inner : attribute.graphs()) CollectReadNames(inner, names);
+    }
+  }
+  for (const onnx::ValueInfoProto& output : graph.output()) names.insert(output.name());
+}
+
 class ModelBuilder {
  public:
   ModelBuilder(const onnx::ModelProto& proto, Tensors& tensors, Problems& problems)
@@ -92,6 +105,7 @@ class ModelBuilder {
     model_.producer = proto_.producer_name();
     if (!proto_.producer_version().empty()) model_.producer += (model_.producer.empty() ? "" : " ") + proto_.producer_version();
     ReadFunctions();
+    CollectReadNames(proto_.graph(), read_names_);
     Scope scope;
     if (CheckOpset()) {
       AddInitializers(proto_.graph(), scope);
@@ -140,12 +154,23 @@ class ModelBuilder {
 
   void AddInitializers(const onnx::GraphProto& from, Scope& scope) {
     for (const onnx::TensorProto& initializer : from.initializer()) {
-      AddInitializer(initializer.name(), tensors_.Read(initializer, initializer.name()), scope);
+      const std::string& name = initializer.name();
+      if (read_names_.contains(name)) {
+        AddInitializer(name, tensors_.Read(initializer, name), scope);
+      } else {
+        AddUnused(name, tensors_.Check(initializer), scope);
+      }
     }
     for (const onnx::SparseTensorProto& initializer : from.sparse_initializer()) {
       const std::string& name = initializer.values().name();
       AddInitializer(name, tensors_.ReadSparse(initializer, name), scope);
     }
+  }
+
+  // What no node reads (the float weights beside those of a quantised model, say) is never made resident.
+  void AddUnused(const std::string& name, const Status& status, Scope& scope) {
+    Bind(scope, name, NewTensor());
+    if (!status.ok()) Report(status, fmt::format("initializer '{}'", name));
   }
 
   void AddInitializer(const std::string& name, Result<tondar::Constant> constant, Scope& scope) {
@@ -418,6 +443,7 @@ class ModelBuilder {
   ImportedModel model_;
   std::map<std::string, const onnx::FunctionProto*> functions_;
   std::optional<std::set<std::string>> initializer_names_;
+  Names read_names_;
   std::deque<Tensor> storage_;           // addresses are stable
   std::deque<onnx::NodeProto> bodies_;   // nodes of functions while they are written out
   size_t node_count_ = 0;

@@ -9,7 +9,8 @@
 #include <random>
 #include <sstream>
 
-#include "engine/importers/onnx/import.h"
+#include "engine/base/file_source.h"
+#include "engine/base/testing/faulty_source.h"
 #include "engine/importers/onnx/payloads.h"
 #include "onnx.pb.h"
 
@@ -36,7 +37,7 @@ std::string ReadFile(const std::string& path) {
 }
 
 Result<ImportedModel> ImportBytes(const std::string& bytes, const std::string& path = "test.onnx") {
-  return onnx_format::Import(path, {std::as_bytes(std::span(bytes)), nullptr});
+  return kOnnxImporter.import(MemorySource(path, bytes));
 }
 
 Result<ImportedModel> ImportModel(const ModelProto& model, const std::string& path = "test.onnx") {
@@ -152,16 +153,16 @@ std::vector<std::string> AllModels() {
 TEST(OnnxImporterTest, ReadsRealFiles) {
   ASSERT_FALSE(AllModels().empty());
   for (const std::string& path : AllModels()) {
-    const auto file = MappedFile::Open(path).value();
-    EXPECT_TRUE(kOnnxImporter.matches(file->bytes())) << path;
-    const auto model = kOnnxImporter.import(file);
+    const auto file = FileSource::Open(path).value();
+    EXPECT_TRUE(kOnnxImporter.matches(*file)) << path;
+    const auto model = kOnnxImporter.import(*file);
     ASSERT_TRUE(model.ok()) << model.status().ToString();
     EXPECT_EQ(model->platform, "onnx");
   }
 }
 
 TEST(OnnxImporterTest, ReadsTheSignatureOfARealFile) {
-  const auto model = kOnnxImporter.import(MappedFile::Open(kFixtures + "bert_thin/model.onnx").value()).value();
+  const auto model = kOnnxImporter.import(*FileSource::Open(kFixtures + "bert_thin/model.onnx").value()).value();
   EXPECT_THAT(model.producer, testing::StartsWith("pytorch "));
   ASSERT_EQ(model.signature.inputs.size(), 2u);
   EXPECT_EQ(model.signature.inputs[0].name, "input_ids");
@@ -172,7 +173,7 @@ TEST(OnnxImporterTest, ReadsTheSignatureOfARealFile) {
 
 TEST(OnnxImporterTest, DoesNotMatchOtherFiles) {
   for (const std::string& bytes : {std::string(), std::string("PK\3\4"), std::string("\x08\x01\x12\xff\xff\xff\x07"), std::string(100, '\0')}) {
-    EXPECT_FALSE(kOnnxImporter.matches(std::as_bytes(std::span(bytes)))) << bytes.size();
+    EXPECT_FALSE(kOnnxImporter.matches(MemorySource("x", bytes))) << bytes.size();
   }
 }
 
@@ -211,20 +212,40 @@ TEST(OnnxImporterTest, CopiesWeightsOfBytesThatNobodyKeeps) {
   EXPECT_EQ(imported.graph->nodes().front()->inputs[1]->constant->view.as<float>()[63], 2.0F);
 }
 
-TEST(OnnxImporterTest, LeavesAlignedWeightsInTheFileAndKeepsItAlive) {
+TEST(OnnxImporterTest, ReadsNoWeightThatNothingUses) {
   ModelProto model = NewModel();
   AddInput(model, "x", {"batch", "64"});
+  AddFloats(model, "unused", {100000}, 1.0F);
   AddFloats(model, "w", {64}, 2.0F);
   Add(model, "Add", {"x", "w"}, {"y"});
   AddOutput(model, "y");
-  int in_place = 0;
-  for (size_t shift = 0; shift < 4; ++shift) {
-    model.set_producer_name(std::string(4 + shift, 'p'));
-    auto bytes = std::make_shared<std::string>(model.SerializeAsString());
-    const auto imported = onnx_format::Import("test.onnx", {std::as_bytes(std::span(*bytes)), bytes}).value();
-    in_place += imported.graph->nodes().front()->inputs[1]->constant->owner == bytes ? 1 : 0;
+  const std::string bytes = model.SerializeAsString();
+  const MemorySource memory("test.onnx", bytes);
+  const FaultySource source(memory);
+  ASSERT_TRUE(kOnnxImporter.import(source).ok());
+  EXPECT_LT(source.bytes_read(), 40000u) << "the structure, in pieces, and the weight in use";
+}
+
+TEST(OnnxImporterTest, SurvivesEveryReadThatFails) {
+  const std::string bytes = ReadFile(kFixtures + "mlp/model.onnx");
+  const MemorySource memory("test.onnx", bytes);
+  for (size_t good = 0;; ++good) {
+    const FaultySource source(memory, good);
+    const auto model = kOnnxImporter.import(source);
+    if (!source.failed()) {
+      EXPECT_TRUE(model.ok()) << model.status().ToString();
+      EXPECT_GT(good, 4u) << "weights are read one by one";
+      return;
+    }
+    ASSERT_FALSE(model.ok()) << good;
+    EXPECT_THAT(model.status().ToString(), HasSubstr("read on purpose")) << good;
   }
-  EXPECT_EQ(in_place, 1) << "one of four places is aligned";
+}
+
+TEST(OnnxImporterTest, ChecksWeightsThatNothingUses) {
+  ModelProto model = ReluModel();
+  AddFloats(model, "unused", {64}, 2.0F)->set_dims(0, 65);
+  EXPECT_THAT(ErrorOf(model), HasSubstr("initializer 'unused': FLOAT [65] needs 260 bytes, found 256"));
 }
 
 class ExternalData : public testing::Test {
@@ -256,7 +277,7 @@ class ExternalData : public testing::Test {
   TensorProto* weight_ = nullptr;
 };
 
-TEST_F(ExternalData, IsMappedInPlace) {
+TEST_F(ExternalData, IsReadFromItsPlace) {
   Write("sub/w.bin", {0, 0, 1, 2, 3, 4});
   Set("location", "sub/w.bin");
   Set("offset", "8");
@@ -264,6 +285,7 @@ TEST_F(ExternalData, IsMappedInPlace) {
   const auto model = Import();
   ASSERT_TRUE(model.ok()) << model.status().ToString();
   const Constant& w = *model->graph->nodes().front()->inputs[1]->constant;
+  Write("sub/w.bin", {});  // whatever becomes of the file
   EXPECT_THAT(std::vector<float>(w.view.as<float>(), w.view.as<float>() + 4), ElementsAre(1, 2, 3, 4));
 }
 
@@ -557,7 +579,7 @@ TEST(PayloadsTest, CutsRawDataOutAndRemembersItsPlace) {
   AddFloats(model, "w", {100}, 3);
   const std::string bytes = model.SerializeAsString();
   ModelProto cut;
-  const std::string text = onnx_format::WithoutPayloads(std::as_bytes(std::span(bytes))).value();
+  const std::string text = onnx_format::WithoutPayloads(MemorySource("x", bytes)).value();
   EXPECT_LT(text.size(), 200u);
   ASSERT_TRUE(cut.ParseFromString(text));
   const TensorProto& tensor = cut.graph().initializer(0);

@@ -1,7 +1,11 @@
 #include "engine/importers/onnx/payloads.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace tondar::onnx_format {
 namespace {
@@ -29,6 +33,7 @@ constexpr Path kPaths[] = {
 
 constexpr uint32_t kRawData = 9, kRawOffset = 1000, kRawLength = 1001;
 constexpr int kMaxDepth = 100;
+constexpr uint64_t kMaxCopied = uint64_t{1} << 31;  // protobuf's own limit
 constexpr uint64_t kMaxNameBytes = 4096;  // of producer_name and its like
 
 Message Inside(Message from, uint32_t field) {
@@ -38,20 +43,66 @@ Message Inside(Message from, uint32_t field) {
   return Message::kOther;
 }
 
+// Reads a file piece by piece, forwards for the most part. After a failure everything is zero; see status().
+class Window {
+ public:
+  explicit Window(const ByteSource& file) : file_(file) {}
+
+  uint64_t file_size() const { return file_.size(); }
+  const Status& status() const { return status_; }
+
+  // `at` lies within the file.
+  uint8_t Byte(uint64_t at) {
+    if (!Holds(at, 1)) Fill(at);
+    return status_.ok() ? static_cast<uint8_t>(piece_[at - begin_]) : uint8_t{0};
+  }
+  // Appends `size` bytes from `at` on, which lie within the file.
+  void Append(uint64_t at, uint64_t size, std::string& to) {
+    if (size > kPieceBytes) return AppendLarge(at, size, to);
+    if (!Holds(at, size)) Fill(at);
+    if (status_.ok()) to.append(reinterpret_cast<const char*>(piece_.data()) + (at - begin_), size);
+  }
+
+ private:
+  static constexpr uint64_t kPieceBytes = 16 << 10;  // weights lie between the pieces and are skipped
+
+  bool Holds(uint64_t at, uint64_t size) const {
+    return at >= begin_ && at - begin_ <= piece_.size() && size <= piece_.size() - (at - begin_);
+  }
+  void Fill(uint64_t at) {
+    begin_ = at;
+    piece_.resize(std::min(kPieceBytes, file_.size() - at));
+    Take(file_.Read(at, piece_));
+  }
+  void AppendLarge(uint64_t at, uint64_t size, std::string& to) {
+    const size_t before = to.size();
+    to.resize(before + size);
+    Take(file_.Read(at, std::as_writable_bytes(std::span(to).subspan(before))));
+  }
+  void Take(Status status) {
+    if (status_.ok()) status_ = std::move(status);
+  }
+
+  const ByteSource& file_;
+  Status status_;
+  std::vector<std::byte> piece_;
+  uint64_t begin_ = 0;  // of the piece, in the file
+};
+
 // Reads and writes varints; protobuf's encoding documentation is the source.
 class Cursor {
  public:
-  Cursor(std::span<const std::byte> bytes, size_t begin, size_t end) : bytes_(bytes), at_(begin), end_(end) {}
+  Cursor(Window& file, uint64_t begin, uint64_t end) : file_(file), at_(begin), end_(end) {}
 
   bool done() const { return at_ == end_; }
-  size_t at() const { return at_; }
-  size_t left() const { return end_ - at_; }
-  void Skip(size_t count) { at_ += count; }
+  uint64_t at() const { return at_; }
+  uint64_t left() const { return end_ - at_; }
+  void Skip(uint64_t count) { at_ += count; }
 
   std::optional<uint64_t> Varint() {
     uint64_t value = 0;
     for (int shift = 0; shift < 70 && at_ < end_; shift += 7) {
-      const auto byte = static_cast<uint8_t>(bytes_[at_++]);
+      const uint8_t byte = file_.Byte(at_++);
       value |= static_cast<uint64_t>(byte & 0x7f) << (shift < 64 ? shift : 63);
       if (byte < 0x80) return value;
     }
@@ -59,8 +110,8 @@ class Cursor {
   }
 
  private:
-  std::span<const std::byte> bytes_;
-  size_t at_, end_;
+  Window& file_;
+  uint64_t at_, end_;
 };
 
 void AppendVarint(std::string& to, uint64_t value) {
@@ -77,11 +128,11 @@ enum WireType : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
 class Cutter {
  public:
-  Cutter(std::span<const std::byte> file, size_t min_bytes) : file_(file), min_bytes_(min_bytes) {}
+  Cutter(Window& file, size_t min_bytes) : file_(file), min_bytes_(min_bytes) {}
 
   bool has_graph() const { return has_graph_; }
 
-  Status Copy(Message message, size_t begin, size_t end, int depth, std::string& to) {
+  Status Copy(Message message, uint64_t begin, uint64_t end, int depth, std::string& to) {
     if (depth > kMaxDepth) return InvalidArgument("byte {}: messages nest deeper than {} levels", begin, kMaxDepth);
     Cursor cursor(file_, begin, end);
     while (!cursor.done()) TONDAR_RETURN_IF_ERROR(CopyField(message, cursor, depth, to));
@@ -89,30 +140,30 @@ class Cutter {
   }
 
  private:
-  Status Broken(size_t at) const {
-    return InvalidArgument("byte {} of {}: the file is truncated or not ONNX", at, file_.size());
+  Status Broken(uint64_t at) const {
+    TONDAR_RETURN_IF_ERROR(file_.status());
+    return InvalidArgument("byte {} of {}: the file is truncated or not ONNX", at, file_.file_size());
   }
 
   Status CopyField(Message message, Cursor& cursor, int depth, std::string& to) {
-    const size_t begin = cursor.at();
+    const uint64_t begin = cursor.at();
     const std::optional<uint64_t> tag = cursor.Varint();
     if (!tag || *tag >> 3 == 0 || *tag >> 32 != 0) return Broken(begin);
     const auto field = static_cast<uint32_t>(*tag >> 3);
     const auto type = static_cast<WireType>(*tag & 7);
     if (type == kBytes) return CopyBytes(message, field, cursor, depth, to);
-    const size_t fixed = type == kFixed64 ? 8 : type == kFixed32 ? 4 : 0;
+    const uint64_t fixed = type == kFixed64 ? 8 : type == kFixed32 ? 4 : 0;
     if (type == kVarint ? !cursor.Varint() : fixed == 0 || cursor.left() < fixed) return Broken(begin);
     cursor.Skip(fixed);
     const bool ours = message == Message::kTensor && (field == kRawOffset || field == kRawLength);
-    if (!ours) Append(begin, cursor.at(), to);
-    return OkStatus();
+    return ours ? OkStatus() : Append(begin, cursor.at(), to);
   }
 
   Status CopyBytes(Message message, uint32_t field, Cursor& cursor, int depth, std::string& to) {
-    const size_t begin = cursor.at();
+    const uint64_t begin = cursor.at();
     const std::optional<uint64_t> length = cursor.Varint();
     if (!length || *length > cursor.left()) return Broken(begin);
-    const size_t from = cursor.at(), size = static_cast<size_t>(*length);
+    const uint64_t from = cursor.at(), size = *length;
     cursor.Skip(size);
     if (message == Message::kTensor && field == kRawData && size >= min_bytes_) {
       AppendField(to, kRawOffset, from);
@@ -124,8 +175,7 @@ class Cutter {
     AppendVarint(to, uint64_t{field} << 3 | kBytes);
     if (inside == Message::kOther) {
       AppendVarint(to, size);
-      Append(from, from + size, to);
-      return OkStatus();
+      return Append(from, from + size, to);
     }
     std::string inner;
     TONDAR_RETURN_IF_ERROR(Copy(inside, from, from + size, depth + 1, inner));
@@ -134,12 +184,18 @@ class Cutter {
     return OkStatus();
   }
 
-  void Append(size_t begin, size_t end, std::string& to) const {
-    to.append(reinterpret_cast<const char*>(file_.data()) + begin, end - begin);
+  Status Append(uint64_t begin, uint64_t end, std::string& to) {
+    copied_ += end - begin;
+    if (copied_ >= kMaxCopied) {
+      return Unimplemented("more than 2 GiB besides raw tensors; save weights as raw or external data");
+    }
+    file_.Append(begin, end - begin, to);
+    return file_.status();
   }
 
-  std::span<const std::byte> file_;
+  Window& file_;
   size_t min_bytes_;
+  uint64_t copied_ = 0;
   bool has_graph_ = false;
 };
 
@@ -153,8 +209,9 @@ constexpr TopField kModelFields[] = {{1, kVarint}, {2, kBytes}, {3, kBytes},  {4
 
 }  // namespace
 
-bool LooksLikeModel(std::span<const std::byte> file) {
-  Cursor cursor(file, 0, file.size());
+bool LooksLikeModel(const ByteSource& file) {
+  Window window(file);
+  Cursor cursor(window, 0, file.size());
   for (int fields = 0; fields < 3 && !cursor.done(); ++fields) {
     const uint64_t tag = cursor.Varint().value_or(0);
     bool known = false;
@@ -166,14 +223,15 @@ bool LooksLikeModel(std::span<const std::byte> file) {
     if ((tag & 7) != kBytes) continue;
     if (tag >> 3 <= 4 && *value > kMaxNameBytes) return false;  // a TensorFlow SavedModel begins so
     if (*value > cursor.left()) return fields > 0;
-    cursor.Skip(static_cast<size_t>(*value));
+    cursor.Skip(*value);
   }
-  return file.size() > 8;
+  return window.status().ok() && file.size() > 8;
 }
 
-Result<std::string> WithoutPayloads(std::span<const std::byte> file, size_t min_bytes) {
+Result<std::string> WithoutPayloads(const ByteSource& file, size_t min_bytes) {
   std::string copy;
-  Cutter cutter(file, min_bytes);
+  Window window(file);
+  Cutter cutter(window, min_bytes);
   TONDAR_RETURN_IF_ERROR(cutter.Copy(Message::kModel, 0, file.size(), 0, copy));
   if (!cutter.has_graph()) return InvalidArgument("the model has no graph");
   return copy;

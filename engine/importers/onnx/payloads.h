@@ -3,22 +3,21 @@
 #define TONDAR_ENGINE_IMPORTERS_ONNX_PAYLOADS_H_
 
 #include <cstddef>
-#include <span>
 #include <string>
 
-#include "engine/base/status.h"
+#include "engine/base/byte_source.h"
 
 namespace tondar::onnx_format {
 
-// True if the bytes begin as a ModelProto does. Says nothing about the rest.
-bool LooksLikeModel(std::span<const std::byte> file);
+// True if the file begins as a ModelProto does. Says nothing about the rest.
+bool LooksLikeModel(const ByteSource& file);
 
 // A copy of the serialized ModelProto in which every TensorProto.raw_data of `min_bytes` or more is replaced by
 // raw_offset and raw_length, its place in `file`. Protobuf copies what it parses and ends at 2 GiB; the copy without
 // the weights is small whatever the file's size.
 // InvalidArgument: not the wire format (truncated, a length beyond its message, nesting above 100 levels), with the
-// place; or a model without a graph.
-Result<std::string> WithoutPayloads(std::span<const std::byte> file, size_t min_bytes = 64);
+// place; or a model without a graph. Unimplemented: the copy would have more than 2 GiB. Else as ByteSource::Read.
+Result<std::string> WithoutPayloads(const ByteSource& file, size_t min_bytes = 64);
 
 }  // namespace tondar::onnx_format
 

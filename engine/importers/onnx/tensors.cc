@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "engine/ir/element.h"
 #include "onnx.pb.h"
@@ -50,6 +51,7 @@ constexpr DTypeRow kDTypes[] = {
     {"INT2", DType::kInt8, 2},
 };
 constexpr int32_t kString = 8;
+constexpr int kExternal = 1;  // TensorProto.DataLocation
 constexpr int64_t kMaxDenseElements = int64_t{1} << 28;  // of a sparse tensor, whose file may be small
 
 const DTypeRow* RowOf(int32_t onnx_dtype) {
@@ -75,11 +77,18 @@ Result<Dims> ShapeOf(const TensorProto& tensor, size_t element_bytes) {
 
 std::string Name(const Dims& shape, const DTypeRow& row) { return fmt::format("{} {}", row.name, ToString(shape)); }
 
+// How many bytes `count` elements of less than 8 bits take.
+uint64_t PackedBytes(uint64_t count, const DTypeRow& row) {
+  const uint64_t per_byte = 8 / static_cast<uint64_t>(row.bits);
+  return count / per_byte + (count % per_byte != 0 ? 1 : 0);
+}
+
 // Elements of 4 or 2 bits, the first in the low bits, become one byte each.
 Result<Constant> Unpack(const std::string& name, const DTypeRow& row, const Dims& shape, std::span<const std::byte> packed) {
   const int64_t count = ElementCount(shape), per_byte = 8 / row.bits;
-  if (static_cast<int64_t>(packed.size()) != (count + per_byte - 1) / per_byte) {
-    return InvalidArgument("{} needs {} bytes, found {}", Name(shape, row), (count + per_byte - 1) / per_byte, packed.size());
+  const uint64_t needed = PackedBytes(static_cast<uint64_t>(count), row);
+  if (packed.size() != needed) {
+    return InvalidArgument("{} needs {} bytes, found {}", Name(shape, row), needed, packed.size());
   }
   Constant constant = AllocateConstant(name, row.dtype, shape);
   const int top = 1 << (row.bits - 1);
@@ -177,62 +186,83 @@ Result<DType> DTypeOf(int32_t onnx_dtype) {
   return row->dtype;
 }
 
-Tensors::Tensors(std::string path, OwnedBytes file) : path_(std::move(path)), file_(std::move(file)) {}
-
-Result<OwnedBytes> Tensors::External(const TensorProto& tensor) {
-  TONDAR_ASSIGN_OR_RETURN(const ExternalPlace place, PlaceOf(tensor));
-  std::shared_ptr<const MappedFile>& mapped = external_[place.location];
-  if (mapped == nullptr) {
-    const auto path = std::filesystem::path(path_).parent_path() / place.location;
-    Result<std::shared_ptr<const MappedFile>> opened = MappedFile::Open(path.string());
+Result<Tensors::Place> Tensors::External(const TensorProto& tensor) {
+  TONDAR_ASSIGN_OR_RETURN(const ExternalPlace stated, PlaceOf(tensor));
+  std::unique_ptr<const FileSource>& file = external_[stated.location];
+  if (file == nullptr) {
+    const auto path = std::filesystem::path(file_.name()).parent_path() / stated.location;
+    Result<std::unique_ptr<FileSource>> opened = FileSource::Open(path.string());
     if (!opened.ok()) return opened.status().Annotated("external data");
-    mapped = *std::move(opened);
+    file = *std::move(opened);
   }
-  const std::span<const std::byte> bytes = mapped->bytes();
-  const uint64_t rest = place.offset <= bytes.size() ? bytes.size() - place.offset : 0;
-  const uint64_t length = place.length.value_or(rest);
-  if (place.offset > bytes.size() || length > rest) {
-    return InvalidArgument("external data: {} bytes at {} do not fit the {} bytes of '{}'", length, place.offset,
-                           bytes.size(), place.location);
+  const uint64_t rest = stated.offset <= file->size() ? file->size() - stated.offset : 0;
+  const uint64_t length = stated.length.value_or(rest);
+  if (stated.offset > file->size() || length > rest) {
+    return InvalidArgument("external data: {} bytes at {} do not fit the {} bytes of '{}'", length, stated.offset,
+                           file->size(), stated.location);
   }
-  return OwnedBytes{bytes.subspan(place.offset, length), mapped};
+  return Place{.file = file.get(), .offset = stated.offset, .size = length, .open_ended = !stated.length, .held = {}};
 }
 
-Result<OwnedBytes> Tensors::RawBytes(const TensorProto& tensor) {
-  if (tensor.data_location() == 1) return External(tensor);
-  if (tensor.has_raw_length()) return OwnedBytes{file_.bytes.subspan(tensor.raw_offset(), tensor.raw_length()), file_.owner};
-  return OwnedBytes{std::as_bytes(std::span(tensor.raw_data())), nullptr};
+Result<Tensors::Place> Tensors::Raw(const TensorProto& tensor) {
+  if (tensor.data_location() == kExternal) return External(tensor);
+  if (tensor.has_raw_length()) {
+    return Place{.file = &file_, .offset = tensor.raw_offset(), .size = tensor.raw_length(), .open_ended = false, .held = {}};
+  }
+  const std::string& held = tensor.raw_data();
+  return Place{.file = nullptr, .offset = 0, .size = held.size(), .open_ended = false, .held = std::as_bytes(std::span(held))};
 }
 
-Result<Constant> Tensors::Read(const TensorProto& tensor, const std::string& name) {
+Status Tensors::Copy(const Place& place, std::span<std::byte> to) {
+  if (place.file != nullptr) return place.file->Read(place.offset, to);
+  std::copy(place.held.begin(), place.held.end(), to.begin());
+  return OkStatus();
+}
+
+Result<Tensors::Stored> Tensors::Locate(const TensorProto& tensor) {
   const DTypeRow* row = RowOf(tensor.data_type());
   if (row == nullptr || row->dtype == DType::kInvalid) {
     return Unimplemented("dtype {}{}", DTypeName(tensor.data_type()), tensor.data_type() == kString ? " of a constant" : "");
   }
-  TONDAR_ASSIGN_OR_RETURN(const Dims shape, ShapeOf(tensor, SizeOf(row->dtype)));
-  const bool raw = tensor.data_location() == 1 || tensor.has_raw_length() || tensor.has_raw_data();
-  if (!raw) return FromTypedFields(tensor, name, *row, shape);
-  TONDAR_ASSIGN_OR_RETURN(OwnedBytes bytes, RawBytes(tensor));
-  if (row->bits < 8) return Unpack(name, *row, shape, bytes.bytes);
-  const size_t expected = static_cast<size_t>(ElementCount(shape)) * SizeOf(row->dtype);
+  Stored stored;
+  TONDAR_ASSIGN_OR_RETURN(stored.shape, ShapeOf(tensor, SizeOf(row->dtype)));
+  stored.typed = tensor.data_location() != kExternal && !tensor.has_raw_length() && !tensor.has_raw_data();
+  if (stored.typed) return stored;
+  TONDAR_ASSIGN_OR_RETURN(stored.place, Raw(tensor));
+  const auto count = static_cast<uint64_t>(ElementCount(stored.shape));
+  const uint64_t expected = row->bits < 8 ? PackedBytes(count, *row) : count * SizeOf(row->dtype);
   // An external file without a length may go on.
-  const bool open_ended = tensor.data_location() == 1 && bytes.bytes.size() > expected &&
-                          std::none_of(tensor.external_data().begin(), tensor.external_data().end(),
-                                       [](const auto& entry) { return entry.key() == "length"; });
-  if (open_ended) bytes.bytes = bytes.bytes.first(expected);
-  if (bytes.bytes.size() != expected) {
-    return InvalidArgument("{} needs {} bytes, found {}", Name(shape, *row), expected, bytes.bytes.size());
+  if (stored.place.open_ended && stored.place.size > expected) stored.place.size = expected;
+  if (stored.place.size != expected) {
+    return InvalidArgument("{} needs {} bytes, found {}", Name(stored.shape, *row), expected, stored.place.size);
   }
-  const size_t alignment = std::min<size_t>(SizeOf(row->dtype), alignof(std::max_align_t));
-  const bool in_place = bytes.owner != nullptr && reinterpret_cast<uintptr_t>(bytes.bytes.data()) % alignment == 0;
-  if (!in_place) {
-    Constant constant = AllocateConstant(name, row->dtype, shape);
-    if (expected > 0) std::memcpy(constant.view.data, bytes.bytes.data(), expected);
-    return constant;
+  return stored;
+}
+
+Result<Constant> Tensors::Read(const TensorProto& tensor, const std::string& name) {
+  TONDAR_ASSIGN_OR_RETURN(const Stored stored, Locate(tensor));
+  const DTypeRow& row = *RowOf(tensor.data_type());
+  if (stored.typed) return FromTypedFields(tensor, name, row, stored.shape);
+  if (row.bits < 8) {
+    std::vector<std::byte> packed(static_cast<size_t>(stored.place.size));
+    TONDAR_RETURN_IF_ERROR(Copy(stored.place, packed));
+    return Unpack(name, row, stored.shape, packed);
   }
-  // Never written through: a Constant's bytes are read-only by contract.
-  auto* data = const_cast<std::byte*>(bytes.bytes.data());
-  return Constant{name, TensorView::Contiguous(data, row->dtype, shape), std::move(bytes.owner)};
+  Constant constant = AllocateConstant(name, row.dtype, stored.shape);
+  TONDAR_RETURN_IF_ERROR(Copy(stored.place, constant.view.bytes()));
+  return constant;
+}
+
+Status Tensors::Check(const TensorProto& tensor) {
+  TONDAR_ASSIGN_OR_RETURN(const Stored stored, Locate(tensor));
+  return stored.typed ? Read(tensor, "").status() : OkStatus();
+}
+
+Status Tensors::CheckUnchanged() const {
+  for (const auto& [location, file] : external_) {
+    if (file != nullptr) TONDAR_RETURN_IF_ERROR(file->CheckUnchanged().Annotated("external data"));
+  }
+  return OkStatus();
 }
 
 Result<Constant> Tensors::ReadSparse(const onnx::SparseTensorProto& tensor, const std::string& name) {

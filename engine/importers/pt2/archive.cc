@@ -68,14 +68,18 @@ std::optional<std::string> Archive::ReadText(const ZipRecord& record, Problems& 
     problems.Broken("record '{}': {} bytes, at most {} are read", record.name, record.size, kMaxJsonBytes);
     return std::nullopt;
   }
-  const Result<OwnedBytes> bytes = zip_.Read(record, true);
-  if (!bytes.ok()) {
-    std::string_view message = bytes.status().message();
-    if (message.starts_with(zip_.name() + ": ")) message.remove_prefix(zip_.name().size() + 2);
-    problems.Broken("{}", message);
-    return std::nullopt;
-  }
+  const std::optional<OwnedBytes> bytes = Read(record, problems);
+  if (!bytes) return std::nullopt;
   return std::string(reinterpret_cast<const char*>(bytes->bytes.data()), bytes->bytes.size());
+}
+
+std::optional<OwnedBytes> Archive::Read(const ZipRecord& record, Problems& problems) const {
+  Result<OwnedBytes> bytes = zip_.Read(record);
+  if (bytes.ok()) return *std::move(bytes);
+  std::string_view message = bytes.status().message();
+  if (message.starts_with(zip_.name() + ": ")) message.remove_prefix(zip_.name().size() + 2);
+  problems.Broken("{}", message);
+  return std::nullopt;
 }
 
 }  // namespace tondar::pt2

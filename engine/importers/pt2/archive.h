@@ -26,7 +26,9 @@ class Archive {
   std::vector<std::string> Programs() const;
   // Checks format, version and byte order; adds to `problems`.
   void CheckFormat(Problems& problems) const;
-  // The content of a small record, its checksum checked; nullopt with a problem added if it is damaged.
+  // The content of a record, its checksum checked; nullopt with a problem added if it is damaged.
+  std::optional<OwnedBytes> Read(const ZipRecord& record, Problems& problems) const;
+  // The same of a record that is small, or a problem.
   std::optional<std::string> ReadText(const ZipRecord& record, Problems& problems) const;
 
  private:

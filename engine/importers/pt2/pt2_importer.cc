@@ -9,7 +9,6 @@
 #include "engine/importers/foreign_formats.h"
 #include "engine/importers/pt2/archive.h"
 #include "engine/importers/pt2/graph_builder.h"
-#include "engine/importers/pt2/import.h"
 #include "engine/importers/pt2/program_reader.h"
 #include "engine/importers/pt2/weights.h"
 
@@ -27,13 +26,12 @@ std::string ChooseProgram(const std::vector<std::string>& programs, Problems& pr
   return {};
 }
 
-}  // namespace
-
-Result<ImportedModel> Import(const std::string& path, OwnedBytes file) {
-  TONDAR_ASSIGN_OR_RETURN(ZipReader zip, ZipReader::Open(path, file));
+Result<ImportedModel> Import(const ByteSource& file) {
+  const std::string& path = file.name();
+  TONDAR_ASSIGN_OR_RETURN(ZipReader zip, ZipReader::Open(file));
   const Archive archive(std::move(zip));
   const std::vector<std::string> programs = archive.Programs();
-  if (programs.empty()) return DescribeForeignFormat(path, file.bytes);
+  if (programs.empty()) return DescribeForeignFormat(file);
 
   Problems problems(path);
   archive.CheckFormat(problems);
@@ -53,25 +51,16 @@ Result<ImportedModel> Import(const std::string& path, OwnedBytes file) {
   return model;
 }
 
-}  // namespace pt2
-
-namespace {
-
 // A broken archive is ours too, so that the message says what is wrong with it.
-bool Matches(std::span<const std::byte> file) {
+bool Matches(const ByteSource& file) {
   if (!LooksLikeZip(file)) return false;
-  Result<ZipReader> zip = ZipReader::Open("", OwnedBytes{file, nullptr});
-  return !zip.ok() || !pt2::Archive(*std::move(zip)).Programs().empty();
-}
-
-Result<ImportedModel> ImportFile(std::shared_ptr<const MappedFile> file) {
-  const std::span<const std::byte> bytes = file->bytes();
-  const std::string path = file->path();
-  return pt2::Import(path, OwnedBytes{bytes, std::move(file)});
+  Result<ZipReader> zip = ZipReader::Open(file);
+  return !zip.ok() || !Archive(*std::move(zip)).Programs().empty();
 }
 
 }  // namespace
+}  // namespace pt2
 
-const Importer kPt2Importer = {.name = "pt2", .matches = Matches, .import = ImportFile};
+const Importer kPt2Importer = {.name = "pt2", .matches = pt2::Matches, .import = pt2::Import};
 
 }  // namespace tondar

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,7 +14,8 @@
 
 #include "engine/archive/npz.h"
 #include "engine/archive/zip_writer.h"
-#include "engine/importers/pt2/import.h"
+#include "engine/base/file_source.h"
+#include "engine/base/testing/faulty_source.h"
 
 namespace tondar {
 namespace {
@@ -32,13 +34,13 @@ std::string ReadFile(const std::string& path) {
 }
 
 Result<ImportedModel> ImportFixture(const std::string& path) {
-  auto file = MappedFile::Open(kFixtures + path);
+  const auto file = FileSource::Open(kFixtures + path);
   if (!file.ok()) return file.status();
-  return kPt2Importer.import(*file);
+  return kPt2Importer.import(**file);
 }
 
 Result<ImportedModel> ImportBytes(const std::string& bytes) {
-  return pt2::Import("test.pt2", {std::as_bytes(std::span(bytes)), nullptr});
+  return kPt2Importer.import(MemorySource("test.pt2", bytes));
 }
 
 // Every real archive below tests/fixtures.
@@ -57,7 +59,7 @@ class RealArchiveTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(RealArchiveTest, IsRecognised) {
   const std::string bytes = ReadFile(kFixtures + GetParam());
-  EXPECT_TRUE(kPt2Importer.matches(std::as_bytes(std::span(bytes))));
+  EXPECT_TRUE(kPt2Importer.matches(MemorySource("x", bytes)));
 }
 
 TEST_P(RealArchiveTest, BecomesAVerifiedGraphWithTheNamesOfItsInputs) {
@@ -143,21 +145,40 @@ TEST(Pt2ImporterTest, NamesNestedOutputsAndConstants) {
   EXPECT_EQ(std::get<bool>(model->signature.constants[2].value), true);
 }
 
-TEST(Pt2ImporterTest, LendsWeightsFromTheFile) {
-  auto file = MappedFile::Open(kFixtures + "shared_weights/model.pt2");
-  ASSERT_TRUE(file.ok());
-  const auto model = kPt2Importer.import(*file);
+TEST(Pt2ImporterTest, ViewsOfOneStorageShareItAndKeepItAlive) {
+  const auto model = ImportFixture("shared_weights/model.pt2");  // the file is closed again
   ASSERT_TRUE(model.ok()) << model.status().ToString();
   std::map<std::string, const Value*> constants;
   for (const Value* value : model->graph->constants()) constants[value->constant->name] = value;
-  const std::byte* begin = (*file)->bytes().data();
-  for (const auto& [name, value] : constants) {
-    const TensorView& view = value->constant->view;
-    EXPECT_TRUE(view.data >= begin && view.data < begin + (*file)->bytes().size()) << name << " was copied";
-  }
   ASSERT_TRUE(constants.contains("left") && constants.contains("right"));
   EXPECT_EQ(constants["right"]->constant->view.data - constants["left"]->constant->view.data, 8 * 4)
       << "views of one storage share it";
+}
+
+TEST(Pt2ImporterTest, SurvivesEveryReadThatFails) {
+  const std::string bytes = ReadFile(kFixtures + "mlp/model.pt2");
+  const MemorySource memory("test.pt2", bytes);
+  for (size_t good = 0;; ++good) {
+    const FaultySource source(memory, good);
+    const auto model = kPt2Importer.import(source);
+    if (!source.failed()) {
+      EXPECT_TRUE(model.ok()) << model.status().ToString();
+      EXPECT_GT(good, 20u) << "headers, texts and weights are read one by one";
+      return;
+    }
+    ASSERT_FALSE(model.ok()) << good;
+    EXPECT_THAT(model.status().ToString(), HasSubstr("read on purpose")) << good;
+  }
+}
+
+TEST(Pt2ImporterTest, RefusesWeightsThatFailTheirChecksum) {
+  std::string bytes = ReadFile(kFixtures + "mlp/model.pt2");
+  const MemorySource good("mlp.pt2", bytes);
+  const uint64_t at = ZipReader::Open(good)->Find("model/data/weights/weight_0")->offset;
+  bytes[at] ^= 1;
+  const auto model = kPt2Importer.import(MemorySource("mlp.pt2", bytes));
+  EXPECT_EQ(model.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(model.status().ToString(), HasSubstr("record 'model/data/weights/weight_0': the checksum is wrong"));
 }
 
 // ---- Programs made by hand: a small archive whose JSON the test writes ----
@@ -484,9 +505,10 @@ TEST(HostileArchiveTest, SurvivesDamagedBytes) {
 std::string WithText(const ZipReader& zip, const std::string& name, const std::string& text) {
   std::string bytes;
   ZipWriter writer = ZipWriter::ToMemory(&bytes);
+  std::deque<OwnedBytes> contents;
   for (const ZipRecord& record : zip.records()) {
     const std::span<const std::byte> content =
-        record.name == name ? std::as_bytes(std::span(text)) : zip.Read(record)->bytes;
+        record.name == name ? std::as_bytes(std::span(text)) : contents.emplace_back(*zip.Read(record)).bytes;
     EXPECT_TRUE(writer.Add(record.name, {&content, 1}, 64).ok());
   }
   EXPECT_TRUE(writer.Close().ok());
@@ -514,7 +536,8 @@ void Mutate(json& document, std::mt19937& random) {
 
 TEST(HostileArchiveTest, SurvivesChangedJson) {
   const std::string good = ReadFile(kFixtures + "mlp/model.pt2");
-  const auto zip = ZipReader::Open("mlp", {std::as_bytes(std::span(good)), nullptr});
+  const MemorySource source("mlp", good);
+  const auto zip = ZipReader::Open(source);
   ASSERT_TRUE(zip.ok());
   std::mt19937 random(2);
   for (int round = 0; round < 1000; ++round) {

@@ -1,7 +1,5 @@
 #include "engine/importers/pt2/weights.h"
 
-#include <cstring>
-#include <new>
 #include <utility>
 
 #include "engine/importers/pt2/program_reader.h"
@@ -9,7 +7,6 @@
 namespace tondar::pt2 {
 namespace {
 
-constexpr uint64_t kAlignment = 64;
 // Strides of 0 let a small record claim any number of elements.
 constexpr int64_t kMaxElements = int64_t{1} << 36;
 
@@ -120,21 +117,9 @@ std::optional<Weights::Extent> Weights::Locate(const std::string& name, const Pa
 
 std::optional<OwnedBytes> Weights::Storage(const ZipRecord& record) {
   if (const auto it = storages_.find(record.name); it != storages_.end()) return it->second;
-  const Result<OwnedBytes> read = archive_.zip().Read(record);
-  if (!read.ok()) {
-    problems_.Broken("{}", read.status().message());
-    return std::nullopt;
-  }
-  OwnedBytes storage = *read;
-  if (reinterpret_cast<uintptr_t>(storage.bytes.data()) % kAlignment != 0) {  // an archive that was zipped again
-    const size_t size = storage.bytes.size();
-    auto* memory = static_cast<std::byte*>(::operator new(size + 1, std::align_val_t(kAlignment)));
-    if (size > 0) std::memcpy(memory, storage.bytes.data(), size);
-    storage.owner = std::shared_ptr<std::byte>(
-        memory, [](std::byte* bytes) { ::operator delete(bytes, std::align_val_t(kAlignment)); });
-    storage.bytes = {memory, size};
-  }
-  return storages_.emplace(record.name, std::move(storage)).first->second;
+  const std::optional<OwnedBytes> read = archive_.Read(record, problems_);
+  if (!read) return std::nullopt;
+  return storages_.emplace(record.name, *read).first->second;
 }
 
 std::optional<Constant> Weights::Get(InputSpec::Kind kind, const std::string& name, std::string_view node) {

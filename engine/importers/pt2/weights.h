@@ -1,4 +1,4 @@
-// Weights: the tensors of an archive by their names in the model, in place where they lie aligned.
+// Weights: the tensors of an archive by their names in the model.
 #ifndef TONDAR_ENGINE_IMPORTERS_PT2_WEIGHTS_H_
 #define TONDAR_ENGINE_IMPORTERS_PT2_WEIGHTS_H_
 
@@ -15,7 +15,7 @@
 namespace tondar::pt2 {
 
 // A record is the image of one storage; tensors are strided views of it, and several may share one. Records are read
-// when first asked for: what no node uses (the float weights of a quantised model) costs nothing.
+// when first asked for, once: what no node uses (the float weights of a quantised model) costs nothing.
 class Weights {
  public:
   // Reads the payload configurations of program `program_name`. All outlive this.

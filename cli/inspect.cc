@@ -33,6 +33,7 @@ void Print(const Model& model, bool plan, bool graph) {
     std::printf("  %-24s constant   %s\n", constant.name.c_str(), ConstantText(constant).c_str());
   }
   PrintTensors("outputs", signature.outputs, signature);
+  if (!signature.states.empty()) PrintTensors("state", signature.states, signature);
   if (!signature.symbols.empty()) std::printf("symbols\n");
   for (const SymbolInfo& symbol : signature.symbols) {
     std::printf("  %-24s %s\n", symbol.name.c_str(), RangeText(symbol).c_str());
@@ -71,6 +72,7 @@ nlohmann::json ToJson(const Model& model, bool plan, bool graph) {
                          {"producer", model.producer()},
                          {"inputs", TensorsToJson(signature.inputs, signature)},
                          {"outputs", TensorsToJson(signature.outputs, signature)},
+                         {"states", TensorsToJson(signature.states, signature)},
                          {"batchable", signature.batchable},
                          {"weight_bytes", model.weight_bytes()},
                          {"symbols", nlohmann::json::object()},

@@ -136,6 +136,7 @@ void DeriveBatching(Signature& signature) {
     });
   };
   if (signature.inputs.empty() || signature.outputs.empty()) return;
+  if (!signature.states.empty() || signature.has_data_sizes) return;
   if (!std::all_of(signature.inputs.begin(), signature.inputs.end(), leads_with_batch)) return;
   if (!std::all_of(signature.outputs.begin(), signature.outputs.end(), leads_with_batch)) return;
   signature.batchable = true;

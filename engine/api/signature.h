@@ -18,6 +18,7 @@ struct TensorSpec {
   std::string name;
   DType dtype = DType::kInvalid;
   Shape shape;
+  SymbolId number = -1;  // of a 0-d input that gives sizes ("k: int" of a program): the symbol whose value it is
 };
 
 // An input that the export turned into a constant: callers may leave it out; another value is refused.
@@ -32,7 +33,10 @@ struct Signature {
   std::vector<TensorSpec> outputs;
   std::vector<ConstantSpec> constants;
   std::vector<SymbolInfo> symbols;
+  std::vector<TensorSpec> states;  // tensors that stay between the calls of one session
 
+  // True if only a run tells how big some tensor is: a number among the inputs, say, or how many elements are not zero.
+  bool has_data_sizes = false;
   // True if the first extent of every input and output is one and the same symbol: calls may be concatenated.
   bool batchable = false;
   SymbolId batch_symbol = -1;  // valid if batchable; its range bounds the batch size
@@ -45,7 +49,8 @@ struct Signature {
 // The shape as the wire shows it: -1 for every extent that is not a constant.
 Dims WireShape(const Shape& shape);
 
-// Fills the batch fields from inputs, outputs and symbols.
+// Fills the batch fields from inputs, outputs and symbols. A model with state or with sizes that depend on data has no
+// batch: calls of a batch would share what is each one's own.
 void DeriveBatching(Signature& signature);
 
 // Solves the symbols of `signature` so that every input has the given concrete shape, and checks ranges.

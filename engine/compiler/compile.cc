@@ -5,6 +5,7 @@
 
 #include "engine/compiler/memory_order.h"
 #include "engine/compiler/merge_rows.h"
+#include "engine/compiler/schedule.h"
 #include "engine/ir/view.h"
 #include "engine/plan/loop_builder.h"
 
@@ -41,22 +42,19 @@ MapStep CopyStep(const Shape& shape, DType dtype) {
 // Places every value, node by node.
 class Compiler {
  public:
-  Compiler(const Graph& graph, const CompileOptions& options) : graph_(graph), orders_(ChooseMemoryOrders(graph, options)) {}
+  Compiler(const Graph& graph, const Schedule& schedule, const CompileOptions& options)
+      : graph_(graph), schedule_(schedule), orders_(ChooseMemoryOrders(graph, options)) {}
 
   Result<CompiledGraph> Run() {
     plan_.symbols = graph_.symbols;
-    for (const Value* input : graph_.inputs) {
-      const SlotId slot = AddSlot(SlotRole::kInput, *input);
-      plan_.inputs.push_back(Dense(*input, slot, RowMajor(input->shape.size())));
-      places_[input] = plan_.inputs.back();
-    }
+    PlaceInputs();
     const std::vector<Node*> nodes = graph_.NodeList();
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) Direct(**node);
-    for (const Node* node : nodes) TONDAR_RETURN_IF_ERROR(Emit(*node));
-    for (const Value* output : graph_.outputs) PlaceOutput(*output);
-    for (const ShapeCheck& check : graph_.checks) {
-      if (check.left != check.right) plan_.checks.push_back(check);
-    }
+    for (size_t i = 0; i < schedule_.segments(); ++i) TONDAR_RETURN_IF_ERROR(EmitSegment(i));
+    for (size_t i = 0; i < graph_.user_outputs(); ++i) PlaceOutput(*graph_.outputs[i]);
+    StoreStates();
+    plan_.segments.back().end_step = static_cast<int>(plan_.steps.size());
+    AddChecks();
     ComputeLifetimes(plan_);
     return std::move(plan_);
   }
@@ -68,9 +66,48 @@ class Compiler {
     size_t input;
   };
 
+  void PlaceInputs() {
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const Value& input = *graph_.inputs[i];
+      const bool is_state = i >= graph_.user_inputs();
+      const SlotId slot = AddSlot(is_state ? SlotRole::kState : SlotRole::kInput, input);
+      places_[&input] = Dense(input, slot, RowMajor(input.shape.size()));
+      if (is_state) {
+        plan_.slots[static_cast<size_t>(slot)].state = static_cast<int>(plan_.states.size());
+        plan_.states.push_back(graph_.states[plan_.states.size()]);
+      } else {
+        plan_.inputs.push_back(places_[&input]);
+      }
+    }
+  }
+
+  Status EmitSegment(size_t index) {
+    Segment segment;
+    segment.first_step = static_cast<int>(plan_.steps.size());
+    const size_t first_size = graph_.outputs.size() - graph_.data_symbols.size();
+    for (size_t i = 0; i < graph_.data_symbols.size(); ++i) {
+      const SymbolId symbol = graph_.data_symbols[i];
+      if (schedule_.SegmentOf(symbol) != static_cast<int>(index)) continue;
+      segment.symbols.push_back({symbol, Place(*graph_.outputs[first_size + i])});
+    }
+    for (const Node* node : schedule_.nodes(index)) TONDAR_RETURN_IF_ERROR(Emit(*node));
+    segment.end_step = static_cast<int>(plan_.steps.size());
+    plan_.segments.push_back(std::move(segment));
+    return OkStatus();
+  }
+
+  void AddChecks() {
+    for (const ShapeCheck& check : graph_.checks) {
+      if (check.left == check.right) continue;
+      plan_.checks.push_back(check);
+      plan_.checks.back().segment = std::max(schedule_.SegmentOf(check.left), schedule_.SegmentOf(check.right));
+    }
+  }
+
   SlotId AddSlot(SlotRole role, const Value& value) {
     Slot slot;
     slot.role = role;
+    slot.segment = schedule_.SegmentOf(value.shape);
     slot.size_bytes = ElementCount(value.shape) * Dim(static_cast<int64_t>(SizeOf(value.dtype)));
     plan_.slots.push_back(std::move(slot));
     return static_cast<SlotId>(plan_.slots.size() - 1);
@@ -91,6 +128,8 @@ class Compiler {
     while (const Node* view = ViewMaking(value)) value = view->inputs[0];
     // What the caller gives or takes has a place already, as has what another concat holds.
     if (value->producer == nullptr || graph_.IsOutput(value) || destinations_.contains(value)) return;
+    // ... and when it runs, the whole must have one, too.
+    if (schedule_.SegmentOf(concat.outputs[0]->shape) > schedule_.SegmentOf(*value->producer)) return;
     destinations_[value] = {&concat, input};
     if (!PlannedWindow(*value)) destinations_.erase(value);  // a copy does what the views' strides cannot
   }
@@ -210,17 +249,43 @@ class Compiler {
     return places_[&value] = place;
   }
 
+  SlotRole RoleOf(const Operand& operand) const { return plan_.slots[static_cast<size_t>(operand.slot)].role; }
+
+  // What the caller gets is dense, and not memory that the next run changes.
   void PlaceOutput(const Value& value) {
     Operand place = Place(value);
-    if (!IsContiguousOperand(place)) {
+    if (!IsContiguousOperand(place) || RoleOf(place) == SlotRole::kState) {
       const Operand copy = Dense(value, AddSlot(SlotRole::kOutput, value), RowMajor(value.shape.size()));
       AddCopy(value.name, place, copy);
+      if (RoleOf(place) != SlotRole::kState) places_[&value] = copy;
       place = copy;
-      places_[&value] = place;
     }
     Slot& slot = plan_.slots[static_cast<size_t>(place.slot)];
     if (slot.role == SlotRole::kTemporary) slot.role = SlotRole::kOutput;
     plan_.outputs.push_back(std::move(place));
+  }
+
+  // The last steps of a run: only now does anything change that the run has read. What lies in a state's own memory
+  // (two states that trade places) is put aside first.
+  void StoreStates() {
+    std::vector<std::pair<Operand, Operand>> stores;
+    for (size_t i = 0; i < graph_.states.size(); ++i) {
+      const Value& after = *graph_.outputs[graph_.user_outputs() + i];
+      const Operand& state = places_.at(graph_.inputs[graph_.user_inputs() + i]);
+      Operand place = Place(after);
+      if (place.slot == state.slot && WindowOf(place) == WindowOf(state)) continue;
+      if (RoleOf(place) == SlotRole::kState) {
+        const Operand aside = Dense(after, AddSlot(SlotRole::kTemporary, after), RowMajor(after.shape.size()));
+        AddCopy(after.name, place, aside);
+        place = aside;
+      }
+      stores.emplace_back(place, state);
+    }
+    for (const auto& [from, to] : stores) AddCopy(plan_.states[StateOf(to)].name, from, to);
+  }
+
+  size_t StateOf(const Operand& operand) const {
+    return static_cast<size_t>(plan_.slots[static_cast<size_t>(operand.slot)].state);
   }
 
   void AddCopy(std::string_view name, const Operand& from, const Operand& to) {
@@ -228,6 +293,7 @@ class Compiler {
   }
 
   const Graph& graph_;
+  const Schedule& schedule_;
   const std::unordered_map<const Value*, MemoryOrder> orders_;
   std::unordered_map<const Value*, Destination> destinations_;
   std::unordered_map<const Value*, Operand> places_;
@@ -238,7 +304,8 @@ class Compiler {
 
 Result<CompiledGraph> Compile(const Graph& graph, const CompileOptions& options) {
   TONDAR_RETURN_IF_ERROR(VerifyGraph(graph));
-  return Compiler(graph, options).Run();
+  TONDAR_ASSIGN_OR_RETURN(const Schedule schedule, Schedule::Make(graph));
+  return Compiler(graph, schedule, options).Run();
 }
 
 }  // namespace tondar

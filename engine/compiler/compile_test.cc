@@ -197,6 +197,79 @@ TEST(CompileTest, KeepsOnlyChecksThatCanFail) {
   EXPECT_EQ(plan.checks[0].where, "four");
 }
 
+constexpr std::string_view kCountedRows = R"(graph g {
+  symbol s0 [1, 8]
+  symbol u0 [0, 8]
+  input %x: float32 [s0]
+  %count: int64 [] = step.reduce(%x, accumulator=int64, extents=[s0], op="sum", reduced=1) program {
+    %0 = in0[i0]: float32
+    %1 = cast(%0): int64
+    return %1
+  }
+  %ones: float32 [u0] = step.map(extents=[u0]) program {
+    %0 = 1.0: float32
+    return %0
+  }
+  %twice: float32 [s0] = step.map(%x, extents=[s0]) program {
+    %0 = in0[i0]: float32
+    %1 = add(%0, %0): float32
+    return %1
+  }
+  check u0 == s0 "as many"
+  size u0
+  return %ones, %twice, %count
+})";
+
+TEST(CompileTest, RunsWhatNeedsASizeAfterWhatFindsItOut) {
+  const CompiledGraph plan = CompileText(kCountedRows);
+  ASSERT_EQ(plan.segments.size(), 2U);
+  EXPECT_EQ(plan.segments[0].end_step, 2) << "what needs no size from the data does not wait";
+  EXPECT_EQ(plan.steps[1].name, "twice");
+  EXPECT_TRUE(plan.segments[0].symbols.empty());
+  ASSERT_EQ(plan.segments[1].symbols.size(), 1U);
+  EXPECT_EQ(plan.segments[1].symbols[0].symbol, 1);
+  EXPECT_EQ(plan.segments[1].symbols[0].value.slot, plan.steps[0].outputs[0].slot);
+  EXPECT_EQ(plan.slots[static_cast<size_t>(plan.outputs[0].slot)].segment, 1);
+  EXPECT_EQ(plan.slots[static_cast<size_t>(plan.outputs[1].slot)].segment, 0);
+  EXPECT_EQ(plan.checks.at(0).segment, 1);
+}
+
+TEST(CompileTest, RefusesASizeThatIsNeededToComputeIt) {
+  auto graph = ParseGraph(R"(graph g {
+  symbol u0 [0, 8]
+  %ones: int64 [u0] = step.map(extents=[u0]) program {
+    %0 = 1: int64
+    return %0
+  }
+  %count: int64 [] = step.reduce(%ones, accumulator=int64, extents=[u0], op="sum", reduced=1) program {
+    %0 = in0[i0]: int64
+    return %0
+  }
+  size u0
+  return %count
+})");
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_THAT(Compile(*graph.value(), {}).status().ToString(), HasSubstr("the size u0 is needed to compute itself"));
+}
+
+TEST(CompileTest, StoresStatesLast) {
+  const CompiledGraph plan = CompileText(R"(graph g {
+  input %a: float32 [4]
+  input %b: float32 [4]
+  state "a" %a
+  state "b" %b
+  return %a, %b, %a
+})");
+  EXPECT_TRUE(plan.inputs.empty());
+  ASSERT_EQ(plan.states.size(), 2U);
+  EXPECT_NE(RoleOf(plan, plan.outputs.at(0)), SlotRole::kState) << "the caller's tensor must survive the next run";
+  ASSERT_EQ(plan.steps.size(), 5U) << "an output, two put aside, two stored";
+  EXPECT_NE(RoleOf(plan, plan.steps[1].outputs[0]), SlotRole::kState);
+  EXPECT_NE(RoleOf(plan, plan.steps[2].outputs[0]), SlotRole::kState);
+  EXPECT_EQ(RoleOf(plan, plan.steps[3].outputs[0]), SlotRole::kState);
+  EXPECT_EQ(RoleOf(plan, plan.steps[4].outputs[0]), SlotRole::kState);
+}
+
 TEST(CompileTest, RefusesOperators) {
   auto graph = ParseGraph("graph g { input %x: float32 [4] %y: float32 [4] = relu(%x) return %y }");
   ASSERT_TRUE(graph.ok());

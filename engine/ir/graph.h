@@ -75,9 +75,15 @@ class Graph {
 
   std::string name;
   std::vector<SymbolInfo> symbols;
-  std::vector<Value*> inputs;         // parallel to the signature's inputs
-  std::vector<Value*> outputs;        // parallel to the signature's outputs
+  std::vector<Value*> inputs;         // parallel to the signature's inputs, then the states as a run finds them
+  std::vector<Value*> outputs;        // parallel to the signature's outputs, then the states as a run leaves them, then
+                                      // the values of data_symbols
+  std::vector<State> states;          // tensors that stay between runs
+  std::vector<SymbolId> data_symbols; // symbols that a run finds out; each is a 0-d integer among the outputs
   std::vector<ShapeCheck> checks;     // equalities that shape inference assumed
+
+  size_t user_inputs() const { return inputs.size() - states.size(); }
+  size_t user_outputs() const { return outputs.size() - states.size() - data_symbols.size(); }
 
   Value* AddInput(std::string name, DType dtype, Shape shape);
   Value* AddConstant(Constant constant);

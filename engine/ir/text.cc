@@ -48,6 +48,10 @@ class Printer {
     for (const ShapeCheck& check : graph_.checks) {
       Line(fmt::format("check {} == {} {}", check.left.ToString(symbols_), check.right.ToString(symbols_), Quote(check.where)));
     }
+    for (size_t i = 0; i < graph_.states.size(); ++i) {
+      Line(fmt::format("state {} {}", Quote(graph_.states[i].name), ValueText(graph_.inputs[graph_.user_inputs() + i]->name)));
+    }
+    for (SymbolId symbol : graph_.data_symbols) Line("size " + Dim::Symbol(symbol).ToString(symbols_));
     Line("return " + Names(graph_.outputs));
     return fmt::format("graph {} {{\n{}{}}}", Quote(graph_.name), text_, indent_);
   }
@@ -145,6 +149,8 @@ class Parser {
     }
     if (scanner_.TakeWord("constant")) return ConstantLine();
     if (scanner_.TakeWord("check")) return Check();
+    if (scanner_.TakeWord("state")) return StateLine();
+    if (scanner_.TakeWord("size")) return SizeLine();
     return NodeLine();
   }
 
@@ -159,6 +165,25 @@ class Parser {
     }
     TONDAR_RETURN_IF_ERROR(scanner_.Expect("]"));
     graph_->symbols.push_back(std::move(symbol));
+    return OkStatus();
+  }
+
+  // States begin as zeros.
+  Status StateLine() {
+    TONDAR_ASSIGN_OR_RETURN(const std::string name, scanner_.Quoted());
+    TONDAR_ASSIGN_OR_RETURN(const Value* value, Use());
+    if (value == nullptr || !IsConstant(value->shape)) return scanner_.Error("a state has a symbolic shape");
+    State state{name, AllocateConstant(name, value->dtype, Evaluate(value->shape, {}))};
+    std::fill_n(state.initial.view.data, state.initial.view.size_bytes(), std::byte{0});
+    graph_->states.push_back(std::move(state));
+    return OkStatus();
+  }
+
+  Status SizeLine() {
+    const std::string name(scanner_.Word());
+    const auto symbol = Dim::Parse(name, Symbols());
+    if (!symbol || !symbol->AsSymbol()) return scanner_.Error(fmt::format("'{}' is no symbol", name));
+    graph_->data_symbols.push_back(*symbol->AsSymbol());
     return OkStatus();
   }
 

@@ -38,6 +38,21 @@ TEST(TextTest, OperatorsRoundTrip) {
 )");
 }
 
+TEST(TextTest, StatesAndSizesRoundTrip) {
+  ExpectRoundTrip(R"(graph "remembers" {
+  symbol s0 [1, 64]
+  symbol u0 [0, inf]
+  input %x: float32 [s0]
+  input %old: float32 [4]
+  %count: int64 [] = nonzero_size(%x)
+  %places: int64 [u0, 1] = nonzero(%x, count=u0)
+  state "cache" %old
+  size u0
+  return %places, %old, %count
+}
+)");
+}
+
 TEST(TextTest, StepsRoundTrip) {
   ExpectRoundTrip(R"(graph "steps" {
   symbol s0 [1, 64]

@@ -22,10 +22,37 @@ class Verifier {
         return Internal("graph '{}': output '{}' is no value of the graph", graph_.name, value ? value->name : "null");
       }
     }
+    TONDAR_RETURN_IF_ERROR(CheckStates());
     return CheckUses();
   }
 
  private:
+  Status CheckStates() const {
+    if (graph_.inputs.size() < graph_.states.size() ||
+        graph_.outputs.size() < graph_.states.size() + graph_.data_symbols.size()) {
+      return Internal("graph '{}': {} states and {} sizes among {} inputs and {} outputs", graph_.name,
+                      graph_.states.size(), graph_.data_symbols.size(), graph_.inputs.size(), graph_.outputs.size());
+    }
+    for (size_t i = 0; i < graph_.states.size(); ++i) {
+      const Value& before = *graph_.inputs[graph_.user_inputs() + i];
+      const Value& after = *graph_.outputs[graph_.user_outputs() + i];
+      // Extents may be spelled in other ways; checks hold them to be equal.
+      if (before.dtype == after.dtype && before.shape.size() == after.shape.size() && IsConstant(before.shape)) continue;
+      return Internal("state '{}' is {} {} before a run and {} {} after it", graph_.states[i].name, Name(before.dtype),
+                      ToString(before.shape), Name(after.dtype), ToString(after.shape));
+    }
+    for (size_t i = 0; i < graph_.data_symbols.size(); ++i) {
+      const Value& value = *graph_.outputs[graph_.outputs.size() - graph_.data_symbols.size() + i];
+      if (value.dtype != DType::kInt64 || !value.shape.empty()) {
+        return Internal("the size '{}' is {} {}, expected a 0-d int64", value.name, Name(value.dtype), ToString(value.shape));
+      }
+      if (static_cast<size_t>(graph_.data_symbols[i]) >= graph_.symbols.size()) {
+        return Internal("the size '{}' is for a symbol that the graph lacks", value.name);
+      }
+    }
+    return OkStatus();
+  }
+
   Status Define(const Value* value, const Node* producer) {
     if (value == nullptr) return Internal("graph '{}': a value is null", graph_.name);
     if (value->graph != &graph_) return Internal("value '{}' is of another graph", value->name);

@@ -124,11 +124,14 @@ std::optional<Shape> ReshapeStrides(const Shape& shape, const Shape& strides, co
 
 namespace {
 
+// Extents that only look different are held equal by a check.
+bool Repeats(const Dim& from, const Dim& to) { return from.Is(1) && !to.Is(1); }
+
 StridedWindow Expanded(const StridedWindow& input, const Shape& shape) {
   StridedWindow window{shape, Shape(shape.size(), Dim(0)), input.offset};
   const size_t added = shape.size() - input.shape.size();
   for (size_t d = 0; d < input.shape.size(); ++d) {
-    if (input.shape[d] == shape[d + added]) window.strides[d + added] = input.strides[d];
+    if (!Repeats(input.shape[d], shape[d + added])) window.strides[d + added] = input.strides[d];
   }
   return window;
 }
@@ -269,7 +272,7 @@ bool IndexThrough(const View& view, const Shape& input_shape, const Shape& outpu
     case ViewKind::kExpand: {
       const size_t added = output_shape.size() - input_shape.size();
       for (size_t d = 0; d < output_shape.size(); ++d) {
-        const bool repeats = d < added || input_shape[d - added] != output_shape[d];
+        const bool repeats = d < added || Repeats(input_shape[d - added], output_shape[d]);
         if (!repeats) continue;
         if (!IsPlain(index[d])) return false;
         index[d] = IndexExpression::At(0);

@@ -36,6 +36,7 @@ Value* AddSlice(Graph& graph, Value* x, size_t dim, const Dim& start, const Dim&
 struct StridedWindow {
   Shape shape, strides;
   Dim offset;
+  friend bool operator==(const StridedWindow&, const StridedWindow&) = default;
 };
 
 // The same elements in row-major order under another shape, if strides can say it.

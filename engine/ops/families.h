@@ -31,13 +31,14 @@ std::vector<OpSchema> ResamplingOps();
 std::vector<OpSchema> ContractionOps();
 std::vector<OpSchema> SpecialOps();
 std::vector<OpSchema> ArrangementOps();
+std::vector<OpSchema> DataSizeOps();
 
 inline constexpr std::vector<OpSchema> (*kFamilies[])() = {
     ViewOps, CastOps, FactoryOps, UnaryOps, BinaryOps, ActivationOps,
     MatMulOps, ConvolutionOps, PoolingOps, ReductionOps, NormalisationOps, AttentionOps, IndexingOps, QuantisationOps,
     ResizeOps,
     ScatterOps, OrderingOps, EmbeddingBagOps, LossOps, ResamplingOps, ContractionOps,
-    SpecialOps, ArrangementOps,
+    SpecialOps, ArrangementOps, DataSizeOps,
 };
 
 }  // namespace tondar

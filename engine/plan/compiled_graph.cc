@@ -44,11 +44,12 @@ class Arena {
 
 std::string ToString(const Operand& operand, const CompiledGraph& graph) {
   const Slot& slot = graph.slots[static_cast<size_t>(operand.slot)];
-  static constexpr std::string_view kRoles[] = {"input", "const", "tmp", "output"};
+  static constexpr std::string_view kRoles[] = {"input", "const", "state", "tmp", "output"};
   std::string text = fmt::format("{}{}:{}{}", kRoles[static_cast<size_t>(slot.role)], operand.slot,
                                  Name(operand.dtype), ToString(operand.shape, graph.symbols));
   if (operand.strides != ContiguousStrides(operand.shape)) text += fmt::format("/{}", ToString(operand.strides, graph.symbols));
   if (!operand.offset.Is(0)) text += fmt::format("+{}", operand.offset.ToString(graph.symbols));
+  if (slot.role == SlotRole::kState) text += fmt::format("'{}'", graph.states[static_cast<size_t>(slot.state)].name);
   if (slot.role == SlotRole::kConstant) text += fmt::format("'{}'", graph.constants[static_cast<size_t>(slot.constant)].name);
   return text;
 }
@@ -85,19 +86,23 @@ void ComputeLifetimes(CompiledGraph& graph) {
   }
   for (const Operand& input : graph.inputs) touch(input, -1);  // written before the first step
   for (const Operand& output : graph.outputs) touch(output, steps);
+  for (const Segment& segment : graph.segments) {
+    for (const DataSymbol& symbol : segment.symbols) touch(symbol.value, segment.first_step);
+  }
   // Inputs keep their bytes for the whole run: a caller may run again without writing them anew.
   for (Slot& slot : graph.slots) {
     if (slot.role == SlotRole::kInput) slot.last_step = steps;
   }
 }
 
-Result<MemoryPlan> PlanMemory(const CompiledGraph& graph, std::span<const int64_t> symbols, int64_t limit_bytes) {
+Result<MemoryPlan> PlanMemory(const CompiledGraph& graph, int segment, std::span<const int64_t> symbols,
+                              int64_t limit_bytes) {
   std::vector<size_t> order;
   std::vector<int64_t> sizes(graph.slots.size(), 0);
   int64_t sum = 0;
   for (size_t i = 0; i < graph.slots.size(); ++i) {
     const Slot& slot = graph.slots[i];
-    if (slot.role == SlotRole::kConstant) continue;
+    if (slot.role == SlotRole::kConstant || slot.role == SlotRole::kState || slot.segment != segment) continue;
     const int64_t size = EvaluateChecked(slot.size_bytes, symbols).value_or(-1);
     if (size < 0 || size > limit_bytes || __builtin_add_overflow(sum, AlignUp(size), &sum)) {
       return ResourceExhausted("an activation of {} bytes exceeds the limit of {} bytes; send smaller inputs",
@@ -126,7 +131,14 @@ Result<MemoryPlan> PlanMemory(const CompiledGraph& graph, std::span<const int64_
 
 std::string ToString(const CompiledGraph& graph) {
   std::string text;
+  size_t segment = 0;
   for (size_t i = 0; i < graph.steps.size(); ++i) {
+    for (; segment + 1 < graph.segments.size() && graph.segments[segment + 1].first_step <= static_cast<int>(i); ++segment) {
+      for (const DataSymbol& symbol : graph.segments[segment + 1].symbols) {
+        text += fmt::format("     {} is read from {}\n", graph.symbols[static_cast<size_t>(symbol.symbol)].name,
+                            ToString(symbol.value, graph));
+      }
+    }
     const Step& step = graph.steps[i];
     text += fmt::format("{:4} {:28} {}", i, step.name, Describe(step.body));
     for (const Operand& input : step.inputs) text += fmt::format("\n        <- {}", ToString(input, graph));

@@ -14,6 +14,7 @@ namespace tondar {
 enum class SlotRole : uint8_t {
   kInput,      // written by the caller before a run; one per graph input, contiguous
   kConstant,   // constants[constant], at its own address
+  kState,      // states[state], in memory of the session's that outlives a run
   kTemporary,  // lives from the step that first writes it to the last that reads it
   kOutput,     // as kTemporary, but lives to the end of the run
 };
@@ -23,6 +24,8 @@ struct Slot {
   SlotRole role = SlotRole::kTemporary;
   Dim size_bytes;
   int constant = -1;                  // kConstant: index into CompiledGraph::constants
+  int state = -1;                     // kState: index into CompiledGraph::states
+  int segment = 0;                    // the first segment that knows its size
   int first_step = 0, last_step = 0;  // inclusive; filled by ComputeLifetimes
 };
 
@@ -30,6 +33,26 @@ struct Slot {
 struct ShapeCheck {
   Dim left, right;
   std::string where;  // "add_3: shapes [s0, 4] and [s1, 4]"
+  int segment = 0;    // of a compiled graph: the first that knows both
+};
+
+// A tensor that runs read and write and that stays between them: a buffer of the model. Contiguous.
+struct State {
+  std::string name;
+  Constant initial;  // before the first run
+};
+
+// A symbol whose value a run finds out.
+struct DataSymbol {
+  SymbolId symbol = -1;
+  Operand value;  // a 0-d integer
+};
+
+// A run of steps whose sizes are known when it begins. A graph whose sizes all follow from the inputs' shapes has one;
+// each further one begins with reading sizes from memory.
+struct Segment {
+  std::vector<DataSymbol> symbols;  // read before its steps, after all earlier ones
+  int first_step = 0, end_step = 0;
 };
 
 // Immutable once compiled, shared by sessions. Thread-safe.
@@ -37,7 +60,9 @@ struct CompiledGraph {
   std::vector<SymbolInfo> symbols;
   std::vector<Slot> slots;
   std::vector<Step> steps;  // in an order that respects every dependency
+  std::vector<Segment> segments;  // at least one; together they hold all steps, in order
   std::vector<Constant> constants;
+  std::vector<State> states;
   std::vector<Operand> inputs;   // parallel to the signature's inputs; contiguous
   std::vector<Operand> outputs;  // parallel to the signature's outputs; contiguous; may be windows of input slots
   std::vector<ShapeCheck> checks;
@@ -48,13 +73,14 @@ void ComputeLifetimes(CompiledGraph& graph);
 
 // Where each slot lies in one arena, for concrete sizes. Slots whose lifetimes overlap never share a byte.
 struct MemoryPlan {
-  std::vector<int64_t> offsets;  // per slot; -1 for constants
+  std::vector<int64_t> offsets;  // per slot; -1 for constants, states and slots of other segments
   int64_t arena_bytes = 0;
 };
 
-// Greedy by size, 64-byte aligned. Pure. ResourceExhausted: a size is negative or overflows, or the sum exceeds
-// `limit_bytes`.
-Result<MemoryPlan> PlanMemory(const CompiledGraph& graph, std::span<const int64_t> symbols, int64_t limit_bytes);
+// Places the slots of one segment. Greedy by size, 64-byte aligned. Pure. ResourceExhausted: a size is negative or
+// overflows, or the sum exceeds `limit_bytes`.
+Result<MemoryPlan> PlanMemory(const CompiledGraph& graph, int segment, std::span<const int64_t> symbols,
+                              int64_t limit_bytes);
 
 // One line per step with operands, for people: `tondar inspect --plan`.
 std::string ToString(const CompiledGraph& graph);

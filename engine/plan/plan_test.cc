@@ -61,6 +61,7 @@ CompiledGraph Chain() {
   }
   graph.inputs = {operand(0)};
   graph.outputs = {operand(3)};
+  graph.segments = {{{}, 0, 3}};
   ComputeLifetimes(graph);
   return graph;
 }
@@ -68,7 +69,7 @@ CompiledGraph Chain() {
 TEST(PlanMemoryTest, SlotsAliveTogetherNeverOverlap) {
   const CompiledGraph graph = Chain();
   const int64_t symbols[] = {32};
-  const Result<MemoryPlan> plan = PlanMemory(graph, symbols, 1 << 20);
+  const Result<MemoryPlan> plan = PlanMemory(graph, 0, symbols, 1 << 20);
   ASSERT_TRUE(plan.ok());
   for (size_t a = 0; a < graph.slots.size(); ++a) {
     for (size_t b = a + 1; b < graph.slots.size(); ++b) {
@@ -83,7 +84,7 @@ TEST(PlanMemoryTest, RefusesWhatDoesNotFit) {
   const CompiledGraph graph = Chain();
   for (const int shift : {20, 61, 62}) {  // 4 << 62 bytes would wrap to none
     const int64_t symbols[] = {int64_t{1} << shift};
-    EXPECT_EQ(PlanMemory(graph, symbols, 1 << 20).status().code(), StatusCode::kResourceExhausted) << shift;
+    EXPECT_EQ(PlanMemory(graph, 0, symbols, 1 << 20).status().code(), StatusCode::kResourceExhausted) << shift;
   }
 }
 

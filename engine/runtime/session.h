@@ -8,11 +8,11 @@
 #include "engine/api/engine.h"
 #include "engine/api/session.h"
 #include "engine/runtime/prepared_graph.h"
-#include "engine/runtime/shape_plan.h"
+#include "engine/runtime/segment_plan.h"
 
 namespace tondar {
 
-// All plans of a session share one arena, since only one runs at a time: memory is that of the largest shape seen.
+// All plans of a session share its memory, since only one runs at a time: memory is that of the largest shape seen.
 class DeviceSession final : public Session {
  public:
   // `owner` keeps alive what `signature` and `prepared` belong to. shared_ptr: a model outlives its last session.
@@ -24,6 +24,9 @@ class DeviceSession final : public Session {
   Result<const Binding*> Bind(std::span<const Dims> input_shapes) override;
   Status Run() override;
   Status RunProfiled(std::vector<StepTime>& steps) override;
+  Status ResetState() override;
+  Status CopyStateOut(size_t index, std::span<std::byte> to) override;
+  Status CopyStateIn(size_t index, std::span<const std::byte> from) override;
   MemoryReport memory() const override;
   SessionCounters counters() const override { return counters_; }
 
@@ -32,27 +35,49 @@ class DeviceSession final : public Session {
                 std::shared_ptr<const PreparedGraph> prepared, const SessionOptions& options)
       : owner_(std::move(owner)), signature_(signature), prepared_(std::move(prepared)), options_(options) {}
 
+  // The plan of the first segment for one set of input shapes.
+  struct ShapePlan {
+    std::vector<Dims> input_shapes;
+    std::unique_ptr<SegmentPlan> plan;
+    uint64_t last_used = 0;  // tick of the session, for eviction
+  };
+  // Runs all segments, each by `run`.
+  template <typename Function>
+  Status RunSegments(Function run);
+
   ShapePlan* FindPlan(std::span<const Dims> input_shapes) const;
   Result<ShapePlan*> AddPlan(std::span<const Dims> input_shapes);
   void EvictOldest();
-  Status EnsureArena(int64_t size_bytes);
-  Status BindTo(ShapePlan& plan);
-  Status RunSteps();
-  Status CaptureIfDue();
-  Status Execute();
+  Status EnsureArena(size_t segment, int64_t size_bytes);
+  Status AllocateStates();
+  Status BindTo(ShapePlan& shape);
+  void BindOutputs(const SegmentPlan& last);
+  void StageForHost(std::vector<TensorView>& views, std::vector<Constant>& staging) const;
+  Result<SegmentPlan*> Advance(SegmentPlan& plan);
+  Result<std::vector<int64_t>> ReadSymbols(const SegmentPlan& plan);
+  Status CheckSymbol(SymbolId symbol, int64_t value) const;
+  Status RunSteps(const SegmentPlan& plan);
+  Status ProfileSteps(const SegmentPlan& plan, std::vector<StepTime>& steps);
+  Status CaptureIfDue(SegmentPlan& plan);
+  Status Execute(SegmentPlan& plan);
   Status CopyInputs();
   Status CopyOutputs();
+  bool host_addressable() const { return prepared_->device().properties().capabilities.host_addressable; }
+  size_t segments() const { return prepared_->graph().segments.size(); }
 
   const std::shared_ptr<const void> owner_;
   const Signature& signature_;
   const std::shared_ptr<const PreparedGraph> prepared_;
   const SessionOptions options_;
-  std::unique_ptr<Buffer> arena_;
+  std::vector<std::unique_ptr<Buffer>> arenas_;  // one per segment; null before its first plan
+  std::vector<std::unique_ptr<Buffer>> states_;
+  SessionMemory memory_;
   std::unique_ptr<Stream> stream_;
   std::vector<std::unique_ptr<ShapePlan>> plans_;
   ShapePlan* bound_ = nullptr;
-  Binding binding_;
-  std::vector<Constant> staging_;  // host copies of inputs and outputs, for devices that the host cannot address
+  std::vector<DeviceTensor> inputs_, outputs_;  // of the bound plan, on the device
+  Binding binding_;                             // what the host reads and writes: the same, or staging
+  std::vector<Constant> staged_inputs_, staged_outputs_;  // for devices that the host cannot address
   SessionCounters counters_;
   uint64_t tick_ = 0;
 };

@@ -50,6 +50,7 @@ Result<std::vector<std::unique_ptr<Session>>> MakeWarmSessions(const Model& mode
   for (int i = 0; i < count; ++i) {
     TONDAR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, model.CreateSession(options));
     TONDAR_ASSIGN_OR_RETURN(run, WarmUp(*session, clock));
+    TONDAR_RETURN_IF_ERROR(session->ResetState());  // the first request finds the file's
     sessions.push_back(std::move(session));
   }
   return sessions;

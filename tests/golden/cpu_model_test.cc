@@ -97,6 +97,7 @@ class CpuModel : public testing::TestWithParam<std::string> {
   }
 
   fs::path Folder() const { return (kFixtures / GetParam()).parent_path(); }
+  bool IsStateful() const { return !model_->signature().states.empty(); }
   std::unique_ptr<Session> NewSession(int threads) { return model_->CreateSession({.threads = threads}).value(); }
 
   // The input sets, numbered from 0.
@@ -117,15 +118,46 @@ TEST_P(CpuModel, AgreesWithTheFramework) {
   const auto sets = InputSets();
   ASSERT_FALSE(sets.empty());
   const auto session = NewSession(1);
-  for (size_t k = 0; k < sets.size(); ++k) {
-    GoldenCase golden;
-    golden.expected = ReadOutputs(Folder() / ("outputs_" + std::to_string(k) + ".npz"), model_->signature());
-    golden.atol = meta.at("atol");
-    golden.rtol = meta.at("rtol");
-    for (int run = 0; run < 3; ++run) {  // the last is a replay
-      EXPECT_EQ(Difference(golden, RunOnce(*session, sets[k])), "") << "input set " << k << ", run " << run;
+  const int repeats = IsStateful() ? 1 : 3;  // the last is a replay
+  for (int round = 0; round < 2; ++round) {  // the framework began with the file's state
+    ASSERT_TRUE(session->ResetState().ok());
+    for (size_t k = 0; k < sets.size(); ++k) {
+      GoldenCase golden;
+      golden.expected = ReadOutputs(Folder() / ("outputs_" + std::to_string(k) + ".npz"), model_->signature());
+      golden.atol = meta.at("atol");
+      golden.rtol = meta.at("rtol");
+      for (int run = 0; run < repeats; ++run) {
+        EXPECT_EQ(Difference(golden, RunOnce(*session, sets[k])), "") << "input set " << k << ", run " << run;
+      }
     }
   }
+}
+
+using SavedState = std::vector<std::vector<std::byte>>;
+
+SavedState Save(const Signature& signature, Session& session) {
+  SavedState saved;
+  for (size_t i = 0; i < signature.states.size(); ++i) {
+    const TensorSpec& state = signature.states[i];
+    saved.emplace_back(static_cast<size_t>(ElementCount(state.shape).constant()) * SizeOf(state.dtype));
+    EXPECT_TRUE(session.CopyStateOut(i, saved.back()).ok()) << state.name;
+  }
+  return saved;
+}
+
+TEST_P(CpuModel, StateGoesOnInAnotherSession) {
+  if (!IsStateful()) GTEST_SKIP() << "the model has no state";
+  const auto sets = InputSets();
+  ASSERT_GE(sets.size(), 2U);
+  const auto first = NewSession(1), second = NewSession(1);
+  RunOnce(*first, sets[0]);
+  const SavedState saved = Save(model_->signature(), *first);
+  const std::vector<Constant> expected = RunOnce(*first, sets[1]);
+  RunOnce(*second, sets[1]);
+  for (size_t i = 0; i < saved.size(); ++i) ASSERT_TRUE(second->CopyStateIn(i, saved[i]).ok());
+  ExpectSameBits(RunOnce(*second, sets[1]), expected);
+  EXPECT_FALSE(second->CopyStateIn(saved.size(), saved[0]).ok()) << "there are only so many";
+  EXPECT_FALSE(second->CopyStateIn(0, std::span(saved[0]).subspan(1)).ok()) << "a wrong size";
 }
 
 TEST_P(CpuModel, ThreadsDoNotChangeBits) {

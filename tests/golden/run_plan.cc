@@ -13,15 +13,22 @@ class PlanRunner {
  public:
   PlanRunner(const CompiledGraph& plan, MemoryPlan memory, std::span<const int64_t> symbols)
       : plan_(plan), memory_(std::move(memory)), symbols_(symbols),
-        arena_(static_cast<size_t>(memory_.arena_bytes), kUnwritten) {}
+        arena_(static_cast<size_t>(memory_.arena_bytes), kUnwritten) {
+    for (const State& state : plan.states) states_.push_back(CopyToConstant(state.name, state.initial.view));
+  }
 
   TensorView Locate(const Operand& operand) {
     const size_t slot = static_cast<size_t>(operand.slot);
-    const int constant = plan_.slots[slot].constant;
-    std::byte* base = constant >= 0 ? plan_.constants[static_cast<size_t>(constant)].view.data
-                                    : arena_.data() + memory_.offsets[slot];
+    std::byte* base = BaseOf(slot);
     const int64_t offset = operand.offset.Evaluate(symbols_) * static_cast<int64_t>(SizeOf(operand.dtype));
     return {base + offset, operand.dtype, Evaluate(operand.shape, symbols_), Evaluate(operand.strides, symbols_)};
+  }
+
+  std::byte* BaseOf(size_t slot) {
+    const Slot& place = plan_.slots[slot];
+    if (place.constant >= 0) return plan_.constants[static_cast<size_t>(place.constant)].view.data;
+    if (place.state >= 0) return states_[static_cast<size_t>(place.state)].view.data;
+    return arena_.data() + memory_.offsets[slot];
   }
 
   Status Run(const Step& step) {
@@ -44,15 +51,17 @@ class PlanRunner {
   const MemoryPlan memory_;
   const std::span<const int64_t> symbols_;
   std::vector<std::byte> arena_;
+  std::vector<Constant> states_;
 };
 
 }  // namespace
 
 Result<std::vector<Constant>> RunPlan(const CompiledGraph& plan, std::span<const Constant> inputs,
                                       std::span<const int64_t> symbols) {
-  TONDAR_ASSIGN_OR_RETURN(MemoryPlan memory, PlanMemory(plan, symbols, kMaxArenaBytes));
+  if (plan.segments.size() != 1) return Unimplemented("sizes that depend on data");
+  TONDAR_ASSIGN_OR_RETURN(MemoryPlan memory, PlanMemory(plan, 0, symbols, kMaxArenaBytes));
   PlanRunner runner(plan, std::move(memory), symbols);
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {  // states have their values already
     const TensorView place = runner.Locate(plan.inputs[i]);
     if (place.dtype != inputs[i].view.dtype || place.shape != inputs[i].view.shape) {
       return InvalidArgument("input {}: {} {}, expected {} {}", i, Name(inputs[i].view.dtype),

@@ -171,8 +171,8 @@ ViewKind ViewKindOf(std::string_view source) {
   return row == nullptr ? ViewKind::kNone : row->kind;
 }
 
-Tensor* Aliases::AddRoot(Value* value, std::string state_name) {
-  tensors_.push_back({.value = value, .missing = {}, .state_name = std::move(state_name), .parent = nullptr, .recipe = {}});
+Tensor* Aliases::AddRoot(Value* value) {
+  tensors_.push_back({.value = value, .missing = {}, .parent = nullptr, .recipe = {}});
   return &tensors_.back();
 }
 
@@ -222,9 +222,6 @@ Result<Value*> Aliases::Current(Tensor* tensor) {
 }
 
 Status Aliases::Write(Tensor* tensor, Value* value, std::string_view where) {
-  for (const Tensor* link = tensor; link != nullptr; link = link->parent) {
-    if (!link->state_name.empty()) return Unimplemented("writing to {}", link->state_name);
-  }
   tensor->value = value;
   ++tensor->version;
   for (; tensor->parent != nullptr; tensor = tensor->parent) {

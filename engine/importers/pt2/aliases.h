@@ -25,7 +25,6 @@ struct ViewRecipe {
 struct Tensor {
   Value* value = nullptr;   // null if there is none: `missing` says why, or the reason is reported already
   std::string missing;      // "result 1 of operator aten.native_layer_norm.default"
-  std::string state_name;   // of roots that outlive a call, "buffer 'count'": writes to them are state
   Tensor* parent = nullptr;
   ViewRecipe recipe;
   bool is_certain = true;   // false: a view or a copy, as the strides at run time would have it (reshape, to)
@@ -38,14 +37,14 @@ class Aliases {
  public:
   explicit Aliases(Graph& graph) : graph_(graph) {}
 
-  Tensor* AddRoot(Value* value, std::string state_name = {});
+  Tensor* AddRoot(Value* value);
   Tensor* AddMissing(std::string why);
   Tensor* AddView(Tensor* parent, ViewRecipe recipe, Value* value, bool is_certain);
 
   // The value as of now. Unimplemented: it cannot be told, or not be made again.
   Result<Value*> Current(Tensor* tensor);
   // Overwrites all of `tensor` by `value`, of the same shape and dtype. `where` is the writing node. Unimplemented:
-  // the tensor is state, or a view that has no way back.
+  // the tensor is a view that has no way back.
   Status Write(Tensor* tensor, Value* value, std::string_view where);
 
  private:

@@ -1,5 +1,6 @@
 #include "engine/importers/pt2/graph_builder.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -27,8 +28,11 @@ class ModelBuilder {
     AddInputs();
     nodes_.AddNodes(scope_);
     AddOutputs();
+    AddStates();
+    AddSizes();
     AddGuards();
     model_.signature.symbols = graph().symbols;
+    model_.signature.has_data_sizes = !graph().data_symbols.empty();
     DeriveBatching(model_.signature);
     if (problems_.empty()) graph().EraseUnusedConstants();
     return std::move(model_);
@@ -50,7 +54,13 @@ class ModelBuilder {
                        program_.inputs.size());
       return;
     }
-    const std::set<std::string> used = UsedTensors(program_.graph);
+    std::set<std::string> used = UsedTensors(program_.graph);
+    for (const OutputSpec& output : program_.outputs) {
+      if (output.kind != OutputSpec::Kind::kBufferMutation) continue;
+      for (size_t i = 0; i < program_.inputs.size(); ++i) {
+        if (program_.inputs[i].target == output.target) AddNames(program_.graph.inputs[i], used);
+      }
+    }
     for (size_t i = 0; i < program_.inputs.size(); ++i) AddInput(program_.inputs[i], program_.graph.inputs[i], used);
     std::set<SymbolId> known;
     for (const Value* input : graph().inputs) {
@@ -58,22 +68,22 @@ class ModelBuilder {
       for (const Dim& dim : input->shape) dim.CollectSymbols(symbols);
       known.insert(symbols.begin(), symbols.end());
     }
-    nodes_.SetKnownSymbols(std::move(known));
+    nodes_.AddKnownSymbols(known);
   }
 
   // What nodes, their graphs or the outputs mention.
   static std::set<std::string> UsedTensors(const ProgramGraph& graph) {
     std::set<std::string> used;
-    auto add = [&](const Argument& argument) {
-      if (argument.kind == Kind::kTensor || argument.kind == Kind::kTensors) {
-        used.insert(argument.names.begin(), argument.names.end());
-      }
-    };
     for (const ProgramNode& node : graph.nodes) {
-      for (const NamedArgument& input : node.inputs) add(input.value);
+      for (const NamedArgument& input : node.inputs) AddNames(input.value, used);
     }
-    for (const Argument& output : graph.outputs) add(output);
+    for (const Argument& output : graph.outputs) AddNames(output, used);
     return used;
+  }
+
+  static void AddNames(const Argument& argument, std::set<std::string>& used) {
+    if (argument.kind != Kind::kTensor && argument.kind != Kind::kTensors) return;
+    used.insert(argument.names.begin(), argument.names.end());
   }
 
   void AddInput(const InputSpec& spec, const Argument& input, const std::set<std::string>& used) {
@@ -92,13 +102,7 @@ class ModelBuilder {
   }
 
   void AddUserInput(const Argument& input) {
-    if (input.kind == Kind::kNumber && !input.numbers[0].name.empty()) {
-      const std::string& name = input.numbers[0].name;
-      problems_.Unsupported(fmt::format("input '{}', a Python number that the program computes with", name), "");
-      scope_.numbers[name] = Number();
-      user_inputs_.push_back(nullptr);
-      return;
-    }
+    if (input.kind == Kind::kNumber && !input.numbers[0].name.empty()) return AddNumberInput(input.numbers[0].name);
     if (input.kind != Kind::kTensor) {
       if (input.kind == Kind::kUnsupported) problems_.Unsupported(input.names[0] + " as an input", "");
       user_inputs_.push_back(nullptr);
@@ -133,6 +137,24 @@ class ModelBuilder {
     user_inputs_.back() = value;
   }
 
+  // An int that the program computes with: a 0-d tensor whose value is a symbol.
+  void AddNumberInput(const std::string& name) {
+    user_inputs_.push_back(nullptr);  // for now
+    const auto known = program_.graph.numbers.find(name);
+    const Dim* dim = known == program_.graph.numbers.end() ? nullptr : AsDim(known->second);
+    const std::optional<SymbolId> symbol = dim == nullptr ? std::nullopt : dim->AsSymbol();
+    if (!symbol) {
+      problems_.Unsupported(fmt::format("input '{}', a Python number other than a free int", name), "");
+      scope_.numbers[name] = Number();
+      return;
+    }
+    Value* value = graph().AddInput(name, DType::kInt64, {});
+    model_.signature.inputs.push_back({name, DType::kInt64, {}, *symbol});
+    scope_.numbers[name] = *dim;
+    nodes_.DefineSize(*symbol, value);
+    user_inputs_.back() = value;
+  }
+
   // Callers may leave it out; None is nothing to compare with.
   void AddConstantInput(const InputSpec& spec) {
     user_inputs_.push_back(nullptr);
@@ -160,17 +182,14 @@ class ModelBuilder {
     }
     const std::string& name = input.names[0];
     const bool good = weights_.Check(spec.kind, spec.target);
-    Tensor* tensor = aliases_.AddRoot(nullptr, fmt::format("{} '{}'", WordFor(spec.kind), spec.target));
+    Tensor* tensor = aliases_.AddRoot(nullptr);
     Bind(name, tensor);
     if (!good || !used.contains(name)) return;  // quantised models keep the weights they replaced
     std::optional<Constant> constant = weights_.Get(spec.kind, spec.target, "");
     if (!constant) return;
     CheckWeight(name, *constant);
     tensor->value = graph().AddConstant(std::move(*constant));
-  }
-
-  static std::string_view WordFor(InputSpec::Kind kind) {
-    return kind == InputSpec::Kind::kParameter ? "parameter" : kind == InputSpec::Kind::kBuffer ? "buffer" : "constant";
+    weight_roots_.push_back({spec.target, tensor, tensor->value});
   }
 
   // The program was made for tensors of this shape; others would end in results of other sizes.
@@ -204,9 +223,7 @@ class ModelBuilder {
           if (leaf < names.size()) AddOutput(names[leaf], program_.graph.outputs[i]);
           ++leaf;
           break;
-        case OutputSpec::Kind::kBufferMutation:
-          problems_.Unsupported(fmt::format("writing to buffer '{}'", spec.target), "");
-          break;
+        case OutputSpec::Kind::kBufferMutation: MutateBuffer(spec, program_.graph.outputs[i]); break;
         case OutputSpec::Kind::kOther:
           problems_.Unsupported(fmt::format("an output that is a {}", spec.target), "");
           break;
@@ -215,6 +232,73 @@ class ModelBuilder {
     }
     if (leaf != names.size()) {
       problems_.Broken("the signature has {} outputs, its tree specification {}", leaf, names.size());
+    }
+  }
+
+  // ---- State ----
+
+  // A weight of the program as a tensor, and what it is in the file.
+  struct WeightRoot {
+    std::string target;
+    Tensor* tensor;
+    Value* initial;
+  };
+
+  // The decomposed dialect says what a buffer is after the run; the other one has written to it in place.
+  void MutateBuffer(const OutputSpec& spec, const Argument& output) {
+    const auto root = std::find_if(weight_roots_.begin(), weight_roots_.end(),
+                                   [&](const WeightRoot& weight) { return weight.target == spec.target; });
+    if (root == weight_roots_.end() || output.kind != Kind::kTensor) {
+      problems_.Broken("writes to buffer '{}', which the program does not have", spec.target);
+      return;
+    }
+    const ProgramNode user{.target = "", .name = fmt::format("buffer '{}'", spec.target), .inputs = {}, .outputs = {}, .source = ""};
+    Value* after = nodes_.ValueOf(nodes_.Find(scope_, output.names[0], user.name), user);
+    if (after != nullptr) written_.emplace_back(*root, after);
+  }
+
+  // Weights that the program writes stay between runs. Their first values are in the file.
+  void AddStates() {
+    for (const WeightRoot& weight : weight_roots_) {
+      if (weight.tensor->value == weight.initial) continue;
+      const ProgramNode user{.target = "", .name = fmt::format("buffer '{}'", weight.target), .inputs = {}, .outputs = {}, .source = ""};
+      if (Value* after = nodes_.ValueOf(weight.tensor, user)) written_.emplace_back(weight, after);
+    }
+    if (!problems_.empty()) return;
+    std::vector<Value*> befores;
+    for (const auto& [weight, after] : written_) {
+      CheckOwnMemory(weight);
+      if (after->dtype != weight.initial->dtype || after->shape != weight.initial->shape) {
+        problems_.Unsupported(fmt::format("buffer '{}' of {} {}, overwritten by {} {}", weight.target,
+                                          Name(weight.initial->dtype), ToString(weight.initial->shape),
+                                          Name(after->dtype), ToString(after->shape, graph().symbols)), "");
+        return;
+      }
+      graph().outputs.push_back(after);
+    }
+    for (const auto& [weight, after] : written_) {
+      graph().states.push_back({weight.target, CopyToConstant(weight.target, weight.initial->constant->view)});
+      model_.signature.states.push_back({weight.target, weight.initial->dtype, weight.initial->shape});
+      Value* before = graph().AddInput(weight.initial->name, weight.initial->dtype, weight.initial->shape);
+      graph().ReplaceAllUses(weight.initial, before);
+    }
+  }
+
+  // Two tensors over one storage would both have to change.
+  void CheckOwnMemory(const WeightRoot& written) {
+    for (const WeightRoot& other : weight_roots_) {
+      if (other.tensor == written.tensor || other.initial->constant->owner == nullptr ||
+          other.initial->constant->owner != written.initial->constant->owner) {
+        continue;
+      }
+      problems_.Unsupported(fmt::format("writing to buffer '{}', which shares memory with '{}'", written.target, other.target), "");
+    }
+  }
+
+  void AddSizes() {
+    for (const auto& [symbol, value] : nodes_.sizes()) {
+      graph().data_symbols.push_back(symbol);
+      graph().outputs.push_back(value);
     }
   }
 
@@ -258,19 +342,37 @@ class ModelBuilder {
 
   void AddGuards() {
     const std::vector<std::string> paths = InputPaths(program_.input_tree, program_.argument_names);
-    std::map<std::string, const Shape*, std::less<>> shapes;
-    for (size_t i = 0; i < paths.size() && i < user_inputs_.size(); ++i) {
-      if (user_inputs_[i] != nullptr) shapes[paths[i]] = &user_inputs_[i]->shape;
-    }
-    auto shape_of = [&](std::string_view path) -> const Shape* {
-      const auto it = shapes.find(path);
-      return it == shapes.end() ? nullptr : it->second;
+    std::map<std::string, size_t, std::less<>> places;
+    for (size_t i = 0; i < paths.size() && i < user_inputs_.size(); ++i) places[paths[i]] = i;
+    auto input_at = [&](std::string_view path) -> const Value* {
+      const auto it = places.find(path);
+      return it == places.end() ? nullptr : user_inputs_[it->second];
+    };
+    auto symbol_of = [&](const Value* input) -> std::optional<SymbolId> {
+      for (const auto& [symbol, value] : nodes_.sizes()) {
+        if (value == input) return symbol;
+      }
+      return std::nullopt;
+    };
+    GuardTerms terms;
+    terms.shape_of = [&](std::string_view path) -> const Shape* {
+      const Value* input = input_at(path);
+      return input == nullptr ? nullptr : &input->shape;
+    };
+    terms.number_of = [&](std::string_view path) -> std::optional<Dim> {
+      const Value* input = input_at(path);
+      const std::optional<SymbolId> symbol = input == nullptr ? std::nullopt : symbol_of(input);
+      return symbol ? std::optional(Dim::Symbol(*symbol)) : std::nullopt;
     };
     for (const std::string& text : program_.guards) {
-      Guard guard = ReadGuard(text, shape_of);
-      if (guard.kind == GuardKind::kCheck) graph().checks.push_back(std::move(guard.check));
-      if (guard.kind == GuardKind::kUnknown) model_.unchecked_guards.push_back(text);
+      for (std::string_view part : SplitGuard(text)) AddGuard(part, terms);
     }
+  }
+
+  void AddGuard(std::string_view text, const GuardTerms& terms) {
+    Guard guard = ReadGuard(text, terms);
+    if (guard.kind == GuardKind::kCheck) graph().checks.push_back(std::move(guard.check));
+    if (guard.kind == GuardKind::kUnknown) model_.unchecked_guards.emplace_back(text);
   }
 
   const Program& program_;
@@ -280,7 +382,9 @@ class ModelBuilder {
   Aliases aliases_;
   NodeBuilder nodes_;
   Scope scope_;
-  std::vector<const Value*> user_inputs_;  // in flat order; null where there is no tensor
+  std::vector<WeightRoot> weight_roots_;                        // of weights that something uses
+  std::vector<std::pair<WeightRoot, Value*>> written_;          // weights, and what they are after a run
+  std::vector<const Value*> user_inputs_;  // in flat order; null where there is none
 };
 
 }  // namespace

@@ -23,10 +23,9 @@ struct Comparison {
 // bounds what a hostile file can make it grow to. Anything else gives an unknown number or no comparison.
 class GuardParser {
  public:
-  GuardParser(std::string_view text, const std::function<const Shape*(std::string_view)>& shape_of)
-      : text_(text), shape_of_(shape_of) {}
+  GuardParser(std::string_view text, const GuardTerms& terms) : text_(text), terms_(terms) {}
 
-  // A single comparison: "and", "or" and chains are not read.
+  // A single comparison: "or" and chains are not read.
   std::optional<Comparison> Parse() {
     const Number left = Sum();
     const std::optional<Relation> relation = TakeRelation();
@@ -102,7 +101,7 @@ class GuardParser {
     SkipSpace();
     const char c = at_ < text_.size() ? text_[at_] : '\0';
     if (std::isdigit(static_cast<unsigned char>(c))) return Literal();
-    if (text_.substr(at_).starts_with("L[")) return Extent();
+    if (text_.substr(at_).starts_with("L[")) return Variable();
     return Call();
   }
 
@@ -139,16 +138,32 @@ class GuardParser {
     return Apply(name, arguments);
   }
 
-  // "L['x'][0].size()[1]".
-  Number Extent() {
+  // "L['x'][0]": keys in brackets.
+  std::string_view Path() {
+    const size_t begin = at_;
+    ++at_;
+    while (at_ < text_.size() && text_[at_] == '[') {
+      const size_t close = text_.find(']', at_);
+      at_ = close == text_.npos ? text_.size() : close + 1;
+    }
+    return text_.substr(begin, at_ - begin);
+  }
+
+  // "L['x'][0].size()[1]", or "L['k']".
+  Number Variable() {
     constexpr std::string_view kSize = ".size()[";
-    const size_t size = text_.find(kSize, at_);
-    const Shape* shape = size == text_.npos ? nullptr : shape_of_(text_.substr(at_, size - at_));
+    const std::string_view path = Path();
+    if (!text_.substr(at_).starts_with(kSize)) {
+      const std::optional<Dim> number = terms_.number_of(path);
+      failed_ = failed_ || !number;
+      return number ? Number(*number) : Number();
+    }
+    const Shape* shape = terms_.shape_of(path);
     if (shape == nullptr) {
       failed_ = true;
       return {};
     }
-    at_ = size + kSize.size();
+    at_ += kSize.size();
     const Number index = Literal();
     const Dim* dim = AsDim(index);
     if (dim == nullptr || dim->constant() < 0 || dim->constant() >= static_cast<int64_t>(shape->size()) || !Take("]")) {
@@ -159,7 +174,7 @@ class GuardParser {
   }
 
   std::string_view text_;
-  const std::function<const Shape*(std::string_view)>& shape_of_;
+  const GuardTerms& terms_;
   size_t at_ = 0;
   int depth_ = 0;
   bool failed_ = false;
@@ -192,10 +207,21 @@ std::optional<ShapeCheck> CheckOf(Relation relation, const Dim& left, const Dim&
 
 }  // namespace
 
-Guard ReadGuard(std::string_view text, const std::function<const Shape*(std::string_view)>& shape_of) {
+std::vector<std::string_view> SplitGuard(std::string_view text) {
+  constexpr std::string_view kAnd = " and ";
+  std::vector<std::string_view> parts;
+  for (size_t end = text.find(kAnd); end != text.npos; end = text.find(kAnd)) {
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(end + kAnd.size());
+  }
+  parts.push_back(text);
+  return parts;
+}
+
+Guard ReadGuard(std::string_view text, const GuardTerms& terms) {
   constexpr size_t kMaxBytes = 10000;
   if (text.size() > kMaxBytes) return {};
-  const std::optional<Comparison> comparison = GuardParser(text, shape_of).Parse();
+  const std::optional<Comparison> comparison = GuardParser(text, terms).Parse();
   const Dim* left = comparison ? AsDim(comparison->left) : nullptr;
   const Dim* right = comparison ? AsDim(comparison->right) : nullptr;
   if (left == nullptr || right == nullptr) return {};

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/ir/graph.h"
 #include "engine/types/shape.h"
@@ -23,9 +24,17 @@ struct Guard {
   ShapeCheck check = {};
 };
 
-// Reads a Python expression over sizes, "L['x'].size()[1] % 2 == 0". `shape_of` gives the shape behind a path
-// ("L['x']"), or null. Orders become equalities: a <= b says max(a, b) == b.
-Guard ReadGuard(std::string_view text, const std::function<const Shape*(std::string_view path)>& shape_of);
+// What a guard's paths ("L['x']") stand for; null or nothing where they are something else.
+struct GuardTerms {
+  std::function<const Shape*(std::string_view path)> shape_of;          // of a tensor
+  std::function<std::optional<Dim>(std::string_view path)> number_of;  // an int
+};
+
+// Reads a Python expression over sizes, "L['x'].size()[1] % 2 == 0". Orders become equalities: a <= b says
+// max(a, b) == b.
+Guard ReadGuard(std::string_view text, const GuardTerms& terms);
+// The comparisons that "and" joins.
+std::vector<std::string_view> SplitGuard(std::string_view text);
 
 }  // namespace tondar::pt2
 

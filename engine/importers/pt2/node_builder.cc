@@ -25,6 +25,9 @@ constexpr std::string_view kChecks[] = {
     "aten.promote_types.default",
 };
 
+// The element of a tensor as a Python number.
+constexpr std::string_view kItems[] = {"aten.item.default", "aten._local_scalar_dense.default"};
+
 bool Contains(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -77,6 +80,7 @@ void NodeBuilder::AddNode(Scope& scope, const ProgramNode& node) {
   });
   if (gives_number) return AddNumber(scope, node);
   if (Contains(kChecks, node.target)) return;
+  if (AddDataSized(scope, node)) return;
   AddOperator(scope, node);
 }
 
@@ -137,6 +141,7 @@ void NodeBuilder::AddNumber(Scope& scope, const ProgramNode& node) {
 // nullopt: no such operator.
 std::optional<Number> NodeBuilder::NumberOf(Scope& scope, const ProgramNode& node) {
   if (node.target.starts_with("aten.sym_")) return SizeOfTensor(scope, node);
+  if (Contains(kItems, node.target)) return ItemOfTensor(scope, node);
   std::vector<Number> arguments;
   for (const NamedArgument& input : node.inputs) {
     if (input.value.kind != Kind::kNumber) return std::nullopt;

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/importers/pt2/aliases.h"
@@ -34,8 +35,12 @@ class NodeBuilder {
   NodeBuilder(Graph& graph, Aliases& aliases, Problems& problems, std::map<std::string, int>& operators)
       : graph_(graph), aliases_(aliases), problems_(problems), operators_(operators) {}
 
-  // Symbols that inputs give a value; every other one is only known at run time.
-  void SetKnownSymbols(std::set<SymbolId> symbols) { known_symbols_ = std::move(symbols); }
+  // Symbols that the inputs' shapes give a value.
+  void AddKnownSymbols(const std::set<SymbolId>& symbols) { known_symbols_.insert(symbols.begin(), symbols.end()); }
+  // A symbol whose value a run finds in `value`, an integer of one element. Nothing to do if it is known already.
+  void DefineSize(SymbolId symbol, Value* value);
+  // All that were defined, and the 0-d int64 values.
+  const std::vector<std::pair<SymbolId, Value*>>& sizes() const { return sizes_; }
 
   void AddNodes(Scope& scope);
 
@@ -66,6 +71,12 @@ class NodeBuilder {
   void AddNumber(Scope& scope, const ProgramNode& node);
   std::optional<Number> NumberOf(Scope& scope, const ProgramNode& node);
   std::optional<Number> SizeOfTensor(Scope& scope, const ProgramNode& node);
+  std::optional<Number> ItemOfTensor(Scope& scope, const ProgramNode& node);
+  // The symbol that an extent of a result is, as the exporter has it; nullopt if it is another thing.
+  std::optional<SymbolId> SymbolOfResult(Scope& scope, const ProgramNode& node, size_t extent);
+  bool AddDataSized(Scope& scope, const ProgramNode& node);
+  Result<Value*> MakeDataSized(Scope& scope, const ProgramNode& node);
+  Value* TensorArgument(Scope& scope, const ProgramNode& node, std::string_view name);
   void AddOperator(Scope& scope, const ProgramNode& node);
   void AddHigherOrder(Scope& scope, const ProgramNode& node);
 
@@ -97,6 +108,7 @@ class NodeBuilder {
   Problems& problems_;
   std::map<std::string, int>& operators_;
   std::set<SymbolId> known_symbols_;
+  std::vector<std::pair<SymbolId, Value*>> sizes_;
 };
 
 }  // namespace tondar::pt2

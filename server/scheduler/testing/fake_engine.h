@@ -39,6 +39,9 @@ class FakeSession final : public Session {
   Result<const Binding*> Bind(std::span<const Dims> input_shapes) override;
   Status Run() override;
   Status RunProfiled(std::vector<StepTime>&) override { return Run(); }
+  Status ResetState() override { return OkStatus(); }
+  Status CopyStateOut(size_t, std::span<std::byte>) override { return InvalidArgument("no state"); }
+  Status CopyStateIn(size_t, std::span<const std::byte>) override { return InvalidArgument("no state"); }
   MemoryReport memory() const override {
     return {.weight_bytes = 600, .packed_bytes = 400, .arena_bytes = buffers_.size() * sizeof(float)};
   }

@@ -17,6 +17,12 @@ std::string RangeText(const SymbolInfo& symbol) {
   return symbol.max == INT64_MAX ? fmt::format("{} or more", symbol.min) : fmt::format("{} to {}", symbol.min, symbol.max);
 }
 
+std::string BatchingText(const Signature& signature) {
+  if (!signature.batchable) return "no";
+  if (signature.batch_doubt.empty()) return "yes";
+  return fmt::format("only if config.pbtxt says so: {}", signature.batch_doubt);
+}
+
 void PrintTensors(const char* title, const std::vector<TensorSpec>& specs, const Signature& signature) {
   std::printf("%s\n", title);
   for (const TensorSpec& spec : specs) {
@@ -38,7 +44,7 @@ void Print(const Model& model, bool plan, bool graph) {
   for (const SymbolInfo& symbol : signature.symbols) {
     std::printf("  %-24s %s\n", symbol.name.c_str(), RangeText(symbol).c_str());
   }
-  std::printf("batchable  %s\nweights    %zu bytes\noperators\n", signature.batchable ? "yes" : "no", model.weight_bytes());
+  std::printf("batchable  %s\nweights    %zu bytes\noperators\n", BatchingText(signature).c_str(), model.weight_bytes());
   for (const auto& [name, count] : model.source_operators()) std::printf("  %5d  %s\n", count, name.c_str());
   if (graph) std::printf("graph\n%s", model.DescribeGraph().c_str());
   if (plan) std::printf("plan\n%s", model.DescribePlan().c_str());
@@ -73,7 +79,8 @@ nlohmann::json ToJson(const Model& model, bool plan, bool graph) {
                          {"inputs", TensorsToJson(signature.inputs, signature)},
                          {"outputs", TensorsToJson(signature.outputs, signature)},
                          {"states", TensorsToJson(signature.states, signature)},
-                         {"batchable", signature.batchable},
+                         {"batchable", signature.batchable && signature.batch_doubt.empty()},
+                         {"batch_doubt", signature.batch_doubt},
                          {"weight_bytes", model.weight_bytes()},
                          {"symbols", nlohmann::json::object()},
                          {"constants", nlohmann::json::object()},

@@ -13,6 +13,7 @@
 #include "engine/importers/onnx/onnx_importer.h"
 #include "engine/importers/pt2/pt2_importer.h"
 #include "engine/passes/pipeline.h"
+#include "engine/passes/row_independence.h"
 #include "engine/runtime/session.h"
 
 namespace tondar {
@@ -146,6 +147,9 @@ class HostEngine final : public Engine {
     PassContext context;
     context.evaluate = [this](Graph& graph) { return Evaluate(graph, cpu_); };
     if (Status status = Optimise(*imported.graph, context); !status.ok()) return status.Annotated(path);
+    if (imported.signature.batchable) {
+      imported.signature.batch_doubt = WhyRowsMix(*imported.graph, imported.signature.batch_symbol);
+    }
     std::string graph_text = ToText(*imported.graph);
     progress("compiling");
     Result<CompiledGraph> compiled = Compile(*imported.graph, {});

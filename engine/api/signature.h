@@ -40,6 +40,9 @@ struct Signature {
   // True if the first extent of every input and output is one and the same symbol: calls may be concatenated.
   bool batchable = false;
   SymbolId batch_symbol = -1;  // valid if batchable; its range bounds the batch size
+  // Where the proof that a row's answer does not depend on the other rows ends: "step 'mean' reduces over the batch".
+  // Empty if it holds. A batchable model with a doubt is batched only if its configuration asks for it.
+  std::string batch_doubt;
 
   // Position of the input or output with this name; -1 if there is none.
   int FindInput(std::string_view name) const;

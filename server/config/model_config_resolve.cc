@@ -110,10 +110,21 @@ Result<int32_t> CheckWrittenBatchSize(int32_t written, const Signature& signatur
   return written;
 }
 
-// Not written: batch if the model can, unless the written dims fix the first extent.
+// Not written: batch if the model can and provably keeps rows apart, unless the written dims fix the first extent.
 int32_t DeriveBatchSize(const Proto& proto, const Signature& signature, const ModelConfigDefaults& defaults) {
-  if (!signature.batchable || FixesFirstExtent(proto, signature)) return 0;
+  if (!signature.batchable || !signature.batch_doubt.empty() || FixesFirstExtent(proto, signature)) return 0;
   return static_cast<int32_t>(std::clamp<int64_t>(LargestBatch(signature), 0, defaults.default_max_batch_size));
+}
+
+void WarnOfMixedRows(const Signature& signature, ModelConfig& config) {
+  if (!signature.batchable || signature.batch_doubt.empty()) return;
+  if (config.max_batch_size > 0) {
+    config.warnings.push_back(fmt::format("max_batch_size {} is obeyed, but an answer may depend on what else is in the "
+                                          "batch: {}", config.max_batch_size, signature.batch_doubt));
+  } else {
+    config.warnings.push_back(fmt::format("requests are not batched, for an answer would depend on the others: {}; "
+                                          "write max_batch_size to batch all the same", signature.batch_doubt));
+  }
 }
 
 Result<int> InstanceCount(const Proto& proto) {
@@ -290,6 +301,7 @@ Result<ModelConfig> ResolveModelConfig(const ModelConfigSource& source, std::str
   } else {
     config.max_batch_size = DeriveBatchSize(written, signature, defaults);
   }
+  WarnOfMixedRows(signature, config);
   TONDAR_RETURN_IF_ERROR(ResolveTensors(written, source.says_max_batch_size, signature, config));
   TONDAR_ASSIGN_OR_RETURN(config.batching, ResolveBatching(written, config.max_batch_size, config.warnings));
   config.proto = CompleteProto(written, config, platform, signature);

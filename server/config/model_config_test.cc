@@ -74,6 +74,19 @@ TEST_F(ModelConfigTest, TheExportsRangeAndTheDefaultBoundTheDerivedBatch) {
   EXPECT_FALSE(ResolveModelConfig({}, "m", "onnx", testing::Fixed(), {})->batching.enabled);
 }
 
+TEST_F(ModelConfigTest, AModelWhoseRowsMixIsBatchedOnlyIfTheUserSaysSo) {
+  Signature signature = testing::TextClassifier();
+  signature.batch_doubt = "step 'mean' reduces over the batch";
+  const auto derived = Resolve("", signature);
+  ASSERT_TRUE(derived.ok()) << derived.status().ToString();
+  EXPECT_EQ(derived->max_batch_size, 0);
+  EXPECT_THAT(derived->warnings, ElementsAre(HasSubstr("not batched, for an answer would depend on the others: step 'mean'")));
+  const auto written = Resolve("max_batch_size: 8", signature);
+  ASSERT_TRUE(written.ok()) << written.status().ToString();
+  EXPECT_EQ(written->max_batch_size, 8);
+  EXPECT_THAT(written->warnings, ElementsAre(HasSubstr("max_batch_size 8 is obeyed, but")));
+}
+
 TEST_F(ModelConfigTest, ReadsWhatUsersWrite) {
   const auto config = Resolve(R"(
     name: "m"

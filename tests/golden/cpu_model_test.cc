@@ -165,11 +165,9 @@ TEST_P(CpuModel, ThreadsDoNotChangeBits) {
   for (const auto& inputs : InputSets()) ExpectSameBits(RunOnce(*split, inputs), RunOnce(*alone, inputs));
 }
 
-// An output that mixes rows by what the model computes: unary_zoo's softmax over the batch.
-constexpr std::string_view kMixesRows = "softmax0";
-
 TEST_P(CpuModel, ARowAloneHasTheBitsItHasInTheBatch) {
   if (!model_->signature().batchable) GTEST_SKIP() << "the model does not batch";
+  if (!model_->signature().batch_doubt.empty()) GTEST_SKIP() << model_->signature().batch_doubt;
   const auto session = NewSession(2);
   for (const auto& inputs : InputSets()) {
     const std::vector<Constant> together = RunOnce(*session, inputs);
@@ -177,13 +175,7 @@ TEST_P(CpuModel, ARowAloneHasTheBitsItHasInTheBatch) {
       std::vector<Constant> one, expected;
       for (const Constant& input : inputs) one.push_back(Row(input, row));
       for (const Constant& output : together) expected.push_back(Row(output, row));
-      std::vector<Constant> found = RunOnce(*session, one);
-      for (size_t i = found.size(); i-- > 0;) {
-        if (model_->signature().outputs[i].name != kMixesRows) continue;
-        found.erase(found.begin() + static_cast<ptrdiff_t>(i));
-        expected.erase(expected.begin() + static_cast<ptrdiff_t>(i));
-      }
-      ExpectSameBits(found, expected);
+      ExpectSameBits(RunOnce(*session, one), expected);
     }
   }
 }

@@ -77,7 +77,7 @@ class BagLowering {
     const Shape extents = {indices_->shape[0], weight_->shape[1]};
     Value* base = builder_.Full(neutral, compute(), {rows_, weight_->shape[1]});
     return Kept(EmitScatter(builder_, base, operands, extents, max ? ScatterOp::kMax : ScatterOp::kAdd, [&](LoopBuilder& b) {
-      const Handle index = b.Load(At(2, 0), indices_->dtype);
+      const Handle index = b.NotFromEnd(b.Load(At(2, 0), indices_->dtype));
       const Access row{3, {IndexExpression::Dynamic(index), IndexExpression::LoopDim(1)}, 0};
       Handle value = b.Cast(b.Load(row, weight_->dtype), compute());
       if (operands.size() > 3) value = b.Binary(LoopOp::kMul, value, b.Cast(b.Load(At(4, 0), operands[3]->dtype), compute()));
@@ -87,7 +87,7 @@ class BagLowering {
   }
 
   Handle IsPadding(LoopBuilder& b, Handle index) const {
-    return b.Binary(LoopOp::kEq, index, b.ConstantInteger(padding_, indices_->dtype));
+    return b.Binary(LoopOp::kEq, index, b.ConstantInteger(padding_, b.dtype(index)));
   }
 
   // How many indices each bag has, padding left out.

@@ -46,7 +46,7 @@ Status LowerEmbedding(const Node& node, LoweringBuilder& builder) {
   Value *weight = node.inputs[0], *indices = node.inputs[1];
   const size_t rank = indices->shape.size();
   LoopBuilder b;
-  const Handle row = b.Load(IdentityAccess(1, rank), indices->dtype);
+  const Handle row = b.NotFromEnd(b.Load(IdentityAccess(1, rank), indices->dtype));
   Access access{.operand = 0, .index = {IndexExpression::Dynamic(row), IndexExpression::LoopDim(ToInt(rank))}};
   builder.Replace(0, MapLoad(builder, node.outputs[0]->shape, {weight, indices}, std::move(access), std::move(b)));
   return OkStatus();
@@ -76,7 +76,7 @@ Status LowerIndexSelect(const Node& node, LoweringBuilder& builder) {
   LoopBuilder b;
   const Access at{.operand = 1, .index = {IndexExpression::LoopDim(ToInt(d))}};
   Access access = IdentityAccess(0, x->shape.size());
-  access.index[d] = IndexExpression::Dynamic(b.Load(at, index->dtype));
+  access.index[d] = IndexExpression::Dynamic(b.NotFromEnd(b.Load(at, index->dtype)));
   builder.Replace(0, MapLoad(builder, node.outputs[0]->shape, {x, index}, std::move(access), std::move(b)));
   return OkStatus();
 }
@@ -104,7 +104,8 @@ Status LowerGather(const Node& node, LoweringBuilder& builder) {
   const size_t d = *NormaliseDim(args.Int("dim"), rank);
   LoopBuilder b;
   Access access = IdentityAccess(0, rank);
-  access.index[d] = IndexExpression::Dynamic(b.Load(IdentityAccess(1, rank), index->dtype));
+  const Handle at = b.Load(IdentityAccess(1, rank), index->dtype);
+  access.index[d] = IndexExpression::Dynamic(args.Bool("wraps") ? at : b.NotFromEnd(at));
   builder.Replace(0, MapLoad(builder, node.outputs[0]->shape, {x, index}, std::move(access), std::move(b)));
   return OkStatus();
 }
@@ -551,7 +552,7 @@ Status LowerCopy(const Node& node, LoweringBuilder& builder) {
   return OkStatus();
 }
 
-// one_hot: 1 where the class is the index.
+// one_hot: 1 where the class is the index. The index is looked up among the classes, which refuses those that are none.
 Status InferOneHot(Node& node) {
   const int64_t classes = Arguments(node).Int("num_classes");
   if (classes < 1) return Unimplemented("one_hot with as many classes as the data has");
@@ -563,10 +564,16 @@ Status InferOneHot(Node& node) {
 
 Status LowerOneHot(const Node& node, LoweringBuilder& builder) {
   Value* classes = builder.Unsqueeze(node.inputs[0], -1);
-  const int last = ToInt(node.outputs[0]->shape.size()) - 1;
-  builder.Replace(0, builder.Map(node.outputs[0]->shape, {classes}, [last](LoopBuilder& b, std::span<const Handle> x) {
-    return b.Cast(b.Binary(LoopOp::kEq, b.Cast(x[0], DType::kInt64), b.Index(last)), DType::kInt64);
-  }));
+  const Shape& shape = node.outputs[0]->shape;
+  const int last = ToInt(shape.size()) - 1;
+  LoopBuilder counting;
+  counting.Result(counting.Index(0));
+  Value* numbers = builder.Map({shape.back()}, {}, std::move(counting).Build());
+  LoopBuilder b;
+  const Handle index = b.Load(BroadcastAccess(0, classes->shape, last + 1), classes->dtype);
+  const Handle found = b.Load({.operand = 1, .index = {IndexExpression::Dynamic(b.NotFromEnd(index))}}, DType::kInt64);
+  b.Result(b.Cast(b.Binary(LoopOp::kEq, found, b.Index(last)), DType::kInt64));
+  builder.Replace(0, builder.Map(shape, {classes, numbers}, std::move(b).Build()));
   return OkStatus();
 }
 
@@ -616,7 +623,7 @@ std::vector<OpSchema> IndexingOps() {
       Row("index_select", {{"aten.index_select.default", "(Tensor self, int dim, Tensor index)"}}, InferIndexSelect,
           LowerIndexSelect),
       Row("gather", {{"aten.gather.default", "(Tensor self, int dim, Tensor index, *, bool sparse_grad=False)"}},
-          InferGather, LowerGather, "(Tensor self, int dim, Tensor index)"),
+          InferGather, LowerGather, "(Tensor self, int dim, Tensor index, bool wraps=False)"),
       Row("take", {{"aten.take.default", "(Tensor self, Tensor index)"}}, InferTake, LowerTake),
       Row("index", {{"aten.index.Tensor", "(Tensor self, Tensor?[] indices)"},
                     {"aten._unsafe_index.Tensor", "(Tensor self, Tensor?[] indices)"}},

@@ -386,7 +386,7 @@ Likelihood EmitLikelihood(const Arguments& args, LoweringBuilder& builder, Value
     for (int d = 0; d < rank; ++d) at_target.index.push_back(IndexExpression::LoopDim(d));
     const Handle label = b.Cast(b.Load(at_target, target->dtype), DType::kInt64);
     const Handle ignored = b.Binary(LoopOp::kEq, label, b.ConstantInteger(args.Int("ignore_index"), DType::kInt64));
-    const Handle at = b.Select(ignored, b.ConstantInteger(0, DType::kInt64), label);
+    const Handle at = b.NotFromEnd(b.Select(ignored, b.ConstantInteger(0, DType::kInt64), label));
     Handle value = b.Constant(1, compute);
     const auto load = [&](Value* from, std::vector<IndexExpression> index) {
       inputs.push_back(from);

@@ -302,7 +302,7 @@ Status LowerScatter(const Node& node, LoweringBuilder& builder) {
   const PointBody body = [&](LoopBuilder& b) {
     ScatterPoint point{operands.size() > 1 ? b.Load(IdentityAccess(2, rank), dtype) : NumberHandle(b, args.Raw("src"), dtype), {}};
     for (size_t d = 0; d < rank; ++d) {
-      point.at.push_back(d == dim ? b.Load(IdentityAccess(1, rank), index->dtype) : b.Index(ToInt(d)));
+      point.at.push_back(d == dim ? b.NotFromEnd(b.Load(IdentityAccess(1, rank), index->dtype)) : b.Index(ToInt(d)));
     }
     return point;
   };
@@ -355,6 +355,9 @@ struct IndexWrite {
   Value* index;
   size_t dim;
   Shape extents;
+  bool wraps = false;  // index_fill alone lets positions count from the end
+
+  Handle Position(LoopBuilder& b, Handle index_value) const { return wraps ? index_value : b.NotFromEnd(index_value); }
 };
 
 IndexWrite ReadIndexWrite(const Arguments& args, LoweringBuilder& builder) {
@@ -369,7 +372,7 @@ ScatterPoint IndexPoint(LoopBuilder& b, const IndexWrite& write, Handle value) {
   ScatterPoint point{value, {}};
   const Access at{.operand = 1, .index = {IndexExpression::LoopDim(ToInt(write.dim))}};
   for (size_t d = 0; d < write.extents.size(); ++d) {
-    point.at.push_back(d == write.dim ? b.Load(at, write.index->dtype) : b.Index(ToInt(d)));
+    point.at.push_back(d == write.dim ? write.Position(b, b.Load(at, write.index->dtype)) : b.Index(ToInt(d)));
   }
   return point;
 }
@@ -401,7 +404,8 @@ Status LowerIndexCopy(const Node& node, LoweringBuilder& builder) {
 
 Status LowerIndexFill(const Node& node, LoweringBuilder& builder) {
   const Arguments args(node);
-  const IndexWrite write = ReadIndexWrite(args, builder);
+  IndexWrite write = ReadIndexWrite(args, builder);
+  write.wraps = true;
   std::vector<Value*> operands = {write.index};
   if (Value* source = args.Tensor("source")) operands.push_back(source);
   const DType dtype = write.x->dtype;

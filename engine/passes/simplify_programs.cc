@@ -51,6 +51,7 @@ class Simplifier {
 
   Handle Binary(LoopOp op, Handle a, Handle b) {
     const DType dtype = b_.dtype(a);
+    if (op == LoopOp::kLt && Is(b, 0) && IsNotNegative(a)) return b_.Constant(0, DType::kBool);
     if (!IsFloat(dtype)) return b_.Binary(op, a, b);
     switch (op) {
       case LoopOp::kMul: return Multiply(a, b);
@@ -64,7 +65,25 @@ class Simplifier {
     }
   }
 
+  Handle Select(Handle condition, Handle a, Handle b) {
+    const auto known = Number(condition);
+    return !known ? b_.Select(condition, a, b) : *known != 0 ? a : b;
+  }
+
  private:
+  // True for integers that are certainly at least 0: positions, sizes and what is made of them.
+  bool IsNotNegative(Handle a, int depth = 0) const {
+    const LoopInstruction& i = b_.at(a);
+    if (!IsInteger(i.dtype) || depth > 4) return false;
+    switch (i.op) {
+      case LoopOp::kIndex:
+      case LoopOp::kSize: return true;
+      case LoopOp::kConstant: return i.integer >= 0;
+      case LoopOp::kCast: return i.dtype == DType::kInt64 && IsNotNegative(i.a, depth + 1);
+      default: return false;
+    }
+  }
+
   std::optional<double> Number(Handle a) const {
     const LoopInstruction& i = b_.at(a);
     if (i.op != LoopOp::kConstant) return std::nullopt;
@@ -227,7 +246,7 @@ class Rewriter {
     switch (InfoOf(i.op).arity) {
       case 1: return simplify_.Unary(i.op, At(i.a));
       case 2: return simplify_.Binary(i.op, At(i.a), At(i.b));
-      default: return builder_.Select(At(i.a), At(i.b), At(i.c));
+      default: return simplify_.Select(At(i.a), At(i.b), At(i.c));
     }
   }
 

@@ -23,6 +23,18 @@ std::string Simplify(std::string_view instructions, std::string_view dtype = "fl
   return begin == std::string::npos ? text : text.substr(begin + 2, text.find("  }", begin) - begin - 2);
 }
 
+TEST(SimplifyProgramsTest, KnowsThatPositionsAreNotNegative) {
+  EXPECT_EQ(Simplify(R"(    %1 = index(0): int64
+    %2 = 0: int64
+    %3 = lt(%1, %2): bool
+    %4 = 4611686018427387904: int64
+    %5 = sub(%1, %4): int64
+    %6 = select(%3, %5, %1): int64
+    return %6
+)", "int64"),
+            "    %0 = index(0): int64\n    return %0\n");
+}
+
 TEST(SimplifyProgramsTest, FindsGelu) {
   constexpr std::string_view kGelu = "    %0 = in0[i0]: float32\n    %1 = gelu(%0): float32\n    return %1\n";
   EXPECT_EQ(Simplify(R"(    %1 = 0.7071067690849304: float32

@@ -124,6 +124,12 @@ LoopBuilder::Handle LoopBuilder::Binary(LoopOp op, Handle a, Handle b) {
   return Add(instruction);
 }
 
+LoopBuilder::Handle LoopBuilder::NotFromEnd(Handle index) {
+  index = Cast(index, DType::kInt64);
+  const Handle below = Binary(LoopOp::kSub, index, ConstantInteger(kBelowZero, DType::kInt64));
+  return Select(Binary(LoopOp::kLt, index, ConstantInteger(0, DType::kInt64)), below, index);
+}
+
 LoopBuilder::Handle LoopBuilder::Select(Handle condition, Handle a, Handle b) {
   TONDAR_CHECK(dtype(a) == dtype(b), "select of {} and {}", Name(dtype(a)), Name(dtype(b)));
   LoopInstruction instruction{.op = LoopOp::kSelect, .dtype = dtype(a)};

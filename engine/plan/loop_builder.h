@@ -27,6 +27,8 @@ class LoopBuilder {
   Handle Unary(LoopOp op, Handle a);             // the result has a's dtype, or bool
   Handle Binary(LoopOp op, Handle a, Handle b);  // both of one dtype
   Handle Select(Handle condition, Handle a, Handle b);
+  // An index for which values below zero are out of range, too: as int64, moved down by kBelowZero if it is negative.
+  Handle NotFromEnd(Handle index);
   // Copies `program` in, renumbering its accesses and sizes; `accumulators` replace its kAccumulator instructions if
   // given. Gives the handles of its results.
   std::vector<Handle> Append(const LoopProgram& program, std::span<const Handle> accumulators = {});

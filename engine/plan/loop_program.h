@@ -66,6 +66,10 @@ struct LoopInstruction {
   friend bool operator==(const LoopInstruction&, const LoopInstruction&) = default;
 };
 
+// A computed position for which counting from the end would be wrong (PyTorch's gather, say) is moved down by this if it is
+// negative, so that it is out of range whatever the extent. Devices report it as it was.
+inline constexpr int64_t kBelowZero = int64_t{1} << 62;
+
 // The position along one dim of an operand: sum of coefficient * (position along a loop dim) + offset, plus the value
 // of an instruction where `dynamic` names one.
 struct IndexExpression {

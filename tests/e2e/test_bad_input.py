@@ -6,6 +6,7 @@ import random
 import socket
 import zipfile
 
+import numpy as np
 import pytest
 
 import server
@@ -252,3 +253,13 @@ def test_mutated_archives_never_crash(tmp_path):
         answer = subprocess.run([server.BINARY, "inspect", path], capture_output=True, text=True, timeout=30)
         assert answer.returncode in (0, 1), (number, answer.returncode, answer.stderr)
         assert answer.returncode == 0 or "mutant.pt2" in answer.stderr
+
+
+@pytest.mark.parametrize("bad", (-1, -100, 100000, 2**60))
+def test_a_token_that_the_table_lacks_is_refused_by_its_number(serving, bad):
+    arrays = dict(np.load(FIXTURES / "bert_thin/inputs_0.npz"))
+    arrays["input_ids"][0, 0] = bad
+    inputs = [{"name": name, "shape": list(array.shape), "datatype": "INT64", "data": array.ravel().tolist()}
+              for name, array in arrays.items()]
+    status, answer = serving.post("/v2/models/bert_thin/infer", {"inputs": inputs})
+    assert status == 400 and f"index {bad} is out of range" in answer["error"], answer

@@ -20,7 +20,9 @@ void StepError::Report(const char* what) {
 Status StepError::Take(const char* label) {
   const int state = state_.exchange(kNone, std::memory_order_acquire);
   if (state == kIndex) {
-    return InvalidArgument("step '{}': index {} is out of range [{}, {})", label, index_, -extent_, extent_);
+    const bool moved = index_ >= -kBelowZero - kBelowZero / 2 && index_ < -kBelowZero / 2;
+    return InvalidArgument("step '{}': index {} is out of range for an extent of {}", label,
+                           moved ? index_ + kBelowZero : index_, extent_);
   }
   return InvalidArgument("step '{}': {}", label, text_);
 }

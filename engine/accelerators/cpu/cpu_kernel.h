@@ -17,7 +17,7 @@ namespace tondar::cpu {
 // Where a running step says that the data made it fail. The first report wins. Thread-safe.
 class StepError {
  public:
-  void ReportIndex(int64_t index, int64_t extent);  // an index outside [-extent, extent)
+  void ReportIndex(int64_t index, int64_t extent);  // outside [-extent, extent), or moved by kBelowZero
   void Report(const char* what);                    // text that outlives the run
   bool failed() const { return state_.load(std::memory_order_relaxed) != kNone; }
   // The report as InvalidArgument naming the step; clears it.

@@ -373,7 +373,23 @@ TEST(LoopSteps, DynamicIndicesOutsideTheOperandFailTheStep) {
     ids.Set(4, {0, bad});
     const Status status = LaunchStep(step, {inputs, outputs, {}}, KernelsAt(DescribeCpu().highest));
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
-    EXPECT_EQ(status.message(), fmt::format("step 'step': index {} is out of range [-10, 10)", bad));
+    EXPECT_EQ(status.message(), fmt::format("step 'step': index {} is out of range for an extent of 10", bad));
+  }
+}
+
+TEST(LoopSteps, AnIndexThatMustNotCountFromTheEndIsReportedAsItWas) {
+  TestTensor table(DType::kFloat32, {10, 4}), ids(DType::kInt64, {3}), out(DType::kFloat32, {3, 4});
+  LoopBuilder b;
+  const LoopBuilder::Handle row = b.NotFromEnd(b.Load({1, {IndexExpression::LoopDim(0)}}, DType::kInt64));
+  b.Result(b.Load({0, {IndexExpression::Dynamic(row), IndexExpression::LoopDim(1)}}, DType::kFloat32));
+  const MapStep step{{3, 4}, std::move(b).Build()};
+  const TensorView inputs[] = {table.view(), ids.view()}, outputs[] = {out.view()};
+  for (int64_t i = 0; i < 3; ++i) ids.Set(i, {0, i * 4});
+  ASSERT_TRUE(LaunchStep(step, {inputs, outputs, {}}, KernelsAt(DescribeCpu().highest)).ok());
+  for (const int64_t bad : {int64_t{10}, int64_t{-1}, int64_t{-10}, INT64_MIN / 4, INT64_MAX}) {
+    ids.Set(1, {0, bad});
+    EXPECT_EQ(LaunchStep(step, {inputs, outputs, {}}, KernelsAt(DescribeCpu().highest)).message(),
+              fmt::format("step 'step': index {} is out of range for an extent of 10", bad));
   }
 }
 

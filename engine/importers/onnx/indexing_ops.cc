@@ -42,12 +42,11 @@ void Gather(OpCall& call, const OpRow&) {
   const size_t axis = call.Axis(call.Int("axis", 0), shape.size());
   if (shape.empty()) return call.Fail(InvalidArgument("a 0-d tensor"));
   if (Value* slice = GatherAsSlice(call, axis)) return call.Give(slice);
-  if (axis == 0 && shape.size() == 2) return call.Give(call.Op("embedding", {call.In(0), call.In(1)}));
   call.Give(IndexAt(call, call.In(0), axis, call.In(1)));
 }
 
 void GatherElements(OpCall& call, const OpRow&) {
-  call.Give(call.Op("gather", {call.In(0), call.In(1)}, {{"dim", Dim(call.Int("axis", 0))}}));
+  call.Give(call.Op("gather", {call.In(0), call.In(1)}, {{"dim", Dim(call.Int("axis", 0))}, {"wraps", true}}));
 }
 
 // 0, 1, 2 ... along dim `at` of a tensor of `rank`.

@@ -89,10 +89,12 @@ class Evaluation {
       for (const auto& term : expression.terms) position += term.coefficient * point[static_cast<size_t>(term.loop_dim)];
       if (expression.dynamic >= 0) {
         int64_t dynamic = values[static_cast<size_t>(expression.dynamic)].whole;
-        if (dynamic < -x.shape[d] || dynamic >= x.shape[d]) {
+        if (dynamic < -kBelowZero / 2) dynamic += kBelowZero;  // as it was before NotFromEnd
+        else if (dynamic < 0) dynamic += x.shape[d];
+        if (dynamic < 0 || dynamic >= x.shape[d]) {
           return InvalidArgument("index {} is out of range for an extent of {}", dynamic, x.shape[d]);
         }
-        position += dynamic < 0 ? dynamic + x.shape[d] : dynamic;
+        position += dynamic;
       }
       const bool outside = position < 0 || position >= x.shape[d];
       if (outside && expression.guarded) return ConvertScalar(RealScalar(access.fill, DType::kFloat64), dtype);

@@ -154,6 +154,7 @@ class HostEngine final : public Engine {
     progress("compiling");
     Result<CompiledGraph> compiled = Compile(*imported.graph, {});
     if (!compiled.ok()) return compiled.status().Annotated(path);
+    compiled->terms = InUserTerms(imported.signature);
     imported.graph.reset();  // holds weights that kernels are about to pack
     progress("preparing kernels");
     Result<std::shared_ptr<const PreparedGraph>> prepared = PreparedGraph::Create(std::move(*compiled), *device);

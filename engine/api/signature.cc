@@ -12,11 +12,37 @@ int FindByName(const std::vector<TensorSpec>& specs, std::string_view name) {
   return -1;
 }
 
+// "s77", "u0": what an exporter calls a size that has no name.
+bool IsMadeUp(std::string_view name) {
+  return name.size() > 1 && (name[0] == 's' || name[0] == 'u') &&
+         name.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
+// The shape as callers know it: extents by the names that people gave, -1 for others that vary.
+std::string ShapeText(const Signature& signature, const Shape& shape) {
+  std::string text;
+  for (const Dim& extent : shape) {
+    std::vector<SymbolId> symbols;
+    extent.CollectSymbols(symbols);
+    const bool named = std::none_of(symbols.begin(), symbols.end(), [&](SymbolId id) {
+      return IsMadeUp(signature.symbols[static_cast<size_t>(id)].name);
+    });
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", named ? extent.ToString(signature.symbols) : "-1");
+  }
+  return "[" + text + "]";
+}
+
 // Says of one extent what was expected, in the user's terms.
 Status ExtentMismatch(const Signature& signature, const TensorSpec& spec, const Dims& found, size_t extent,
                       std::string_view expected) {
   return InvalidArgument("input '{}': shape {} does not match {}: extent {} is {}, expected {}", spec.name,
-                         ToString(found), ToString(spec.shape, signature.symbols), extent, found[extent], expected);
+                         ToString(found), ShapeText(signature, spec.shape), extent, found[extent], expected);
+}
+
+std::string RangeText(const SymbolInfo& symbol) {
+  const std::string name = IsMadeUp(symbol.name) ? "" : fmt::format(" ({})", symbol.name);
+  if (symbol.max == INT64_MAX) return fmt::format("at least {}{}", symbol.min, name);
+  return fmt::format("{} to {}{}", symbol.min, symbol.max, name);
 }
 
 // Symbols solved so far.
@@ -65,7 +91,7 @@ Status CheckRanks(const Signature& signature, std::span<const Dims> input_shapes
     const TensorSpec& spec = signature.inputs[i];
     if (spec.shape.size() != input_shapes[i].size()) {
       return InvalidArgument("input '{}': shape {} has rank {}, expected {} ({})", spec.name, ToString(input_shapes[i]),
-                             input_shapes[i].size(), spec.shape.size(), ToString(spec.shape, signature.symbols));
+                             input_shapes[i].size(), spec.shape.size(), ShapeText(signature, spec.shape));
     }
   }
   return OkStatus();
@@ -77,7 +103,7 @@ Status CheckExtents(const Signature& signature, std::span<const Dims> input_shap
     for (size_t d = 0; d < spec.shape.size(); ++d) {
       const int64_t expected = spec.shape[d].Evaluate(solution.values);
       if (expected == input_shapes[i][d]) continue;
-      const std::string symbolic = spec.shape[d].ToString(signature.symbols);
+      const std::string symbolic = spec.shape[d].ToString(InUserTerms(signature));
       return ExtentMismatch(signature, spec, input_shapes[i], d,
                             spec.shape[d].IsConstant() ? symbolic : fmt::format("{} ({})", expected, symbolic));
     }
@@ -94,16 +120,14 @@ Status CheckRanges(const Signature& signature, std::span<const Dims> input_shape
       const SymbolInfo& symbol = signature.symbols[static_cast<size_t>(*id)];
       const int64_t value = solution.values[static_cast<size_t>(*id)];
       if (value >= symbol.min && value <= symbol.max) continue;
-      return ExtentMismatch(signature, spec, input_shapes[i], d,
-                            symbol.max == INT64_MAX ? fmt::format("at least {} ({})", symbol.min, symbol.name)
-                                                    : fmt::format("{} to {} ({})", symbol.min, symbol.max, symbol.name));
+      return ExtentMismatch(signature, spec, input_shapes[i], d, RangeText(symbol));
     }
   }
   for (size_t id = 0; id < signature.symbols.size(); ++id) {
     const SymbolInfo& symbol = signature.symbols[id];
     if (!solution.known[id] || (solution.values[id] >= symbol.min && solution.values[id] <= symbol.max)) continue;
-    return InvalidArgument("the input shapes make {} = {}, expected {} to {}", symbol.name, solution.values[id],
-                           symbol.min, symbol.max);
+    return InvalidArgument("the input shapes make {} = {}, expected {} to {}", InUserTerms(signature)[id].name,
+                           solution.values[id], symbol.min, symbol.max);
   }
   return OkStatus();
 }
@@ -112,6 +136,21 @@ Status CheckRanges(const Signature& signature, std::span<const Dims> input_shape
 
 int Signature::FindInput(std::string_view name) const { return FindByName(inputs, name); }
 int Signature::FindOutput(std::string_view name) const { return FindByName(outputs, name); }
+
+std::vector<SymbolInfo> InUserTerms(const Signature& signature) {
+  std::vector<SymbolInfo> terms = signature.symbols;
+  auto name = [&](SymbolId id, const std::string& term) {
+    SymbolInfo& symbol = terms[static_cast<size_t>(id)];
+    if (IsMadeUp(symbol.name)) symbol.name = term;
+  };
+  for (const TensorSpec& input : signature.inputs) {
+    if (input.number >= 0) name(input.number, input.name);
+    for (size_t d = 0; d < input.shape.size(); ++d) {
+      if (const auto id = input.shape[d].AsSymbol()) name(*id, fmt::format("{}.shape[{}]", input.name, d));
+    }
+  }
+  return terms;
+}
 
 Dims WireShape(const Shape& shape) {
   Dims wire;

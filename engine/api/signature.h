@@ -52,6 +52,10 @@ struct Signature {
 // The shape as the wire shows it: -1 for every extent that is not a constant.
 Dims WireShape(const Shape& shape);
 
+// The signature's symbols, named as its callers see them: "x.shape[0]" for the s77 that torch made up, "n" for the value
+// of the input n. Names that a person gave (ONNX's "batch") stay.
+std::vector<SymbolInfo> InUserTerms(const Signature& signature);
+
 // Fills the batch fields from inputs, outputs and symbols. A model with state or with sizes that depend on data has no
 // batch: calls of a batch would share what is each one's own.
 void DeriveBatching(Signature& signature);

@@ -57,6 +57,21 @@ TEST(SignatureTest, ErrorsNameInputExtentAndExpectation) {
   }
 }
 
+TEST(SignatureTest, ErrorsDoNotShowNamesThatAnExporterMadeUp) {
+  Signature signature = Sample();
+  signature.symbols[0].name = "s77";
+  signature.symbols[1].name = "s5";
+  signature.inputs.push_back({"n", DType::kInt64, {}, 1});
+  EXPECT_EQ(InUserTerms(signature)[0].name, "x.shape[0]");
+  EXPECT_EQ(InUserTerms(signature)[1].name, "n");
+  const std::pair<std::vector<Dims>, const char*> cases[] = {
+      {{{9, 4}, {9, 10}, {}}, "input 'x': shape [9, 4] does not match [-1, 4]: extent 0 is 9, expected 1 to 8"},
+      {{{3, 4}, {2, 10}, {}}, "input 'mask': shape [2, 10] does not match [-1, -1]: extent 0 is 2, expected 3 (x.shape[0])"},
+      {{{3, 4}, {3, 9}, {}}, "input 'mask': shape [3, 9] does not match [-1, -1]: extent 1 is 9, expected 2 (2*n)"},
+  };
+  for (const auto& [shapes, message] : cases) EXPECT_EQ(SolveSymbols(signature, shapes).status().message(), message);
+}
+
 TEST(SignatureTest, ExtentsAtTheEndOfTheRangeAreRefused) {
   Signature signature = Sample();
   signature.symbols[1].max = INT64_MAX;

@@ -32,7 +32,8 @@ struct Slot {
 // Two extents that must be equal although nothing in the signature says so, found while inferring shapes.
 struct ShapeCheck {
   Dim left, right;
-  std::string where;  // "add_3: shapes [s0, 4] and [s1, 4]"
+  std::string where = {};  // "add_3: shapes [s0, 4] and [s1, 4]"
+  std::string condition = {};  // the same for people who know only the inputs: "x.shape[0] % 2 == 0"; may be empty
   int segment = 0;    // of a compiled graph: the first that knows both
 };
 
@@ -58,6 +59,7 @@ struct Segment {
 // Immutable once compiled, shared by sessions. Thread-safe.
 struct CompiledGraph {
   std::vector<SymbolInfo> symbols;
+  std::vector<SymbolInfo> terms;  // the same in the words of those who call the model, for messages: "x.shape[0]"
   std::vector<Slot> slots;
   std::vector<Step> steps;  // in an order that respects every dependency
   std::vector<Segment> segments;  // at least one; together they hold all steps, in order

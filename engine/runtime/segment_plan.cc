@@ -10,8 +10,11 @@ Status RunChecks(const CompiledGraph& graph, size_t segment, std::span<const int
     if (check.segment != static_cast<int>(segment)) continue;
     const int64_t left = check.left.Evaluate(symbols), right = check.right.Evaluate(symbols);
     if (left == right) continue;
-    return InvalidArgument("the input shapes do not fit together: {} ({}) must equal {} ({}), at {}", left,
-                           check.left.ToString(graph.symbols), right, check.right.ToString(graph.symbols), check.where);
+    if (!check.condition.empty()) {
+      return InvalidArgument("the model was exported for inputs with {}, which these are not", check.condition);
+    }
+    return InvalidArgument("sizes do not fit together: {} is {} and {} is {}, but they must be equal, at {}",
+                           check.left.ToString(graph.terms), left, check.right.ToString(graph.terms), right, check.where);
   }
   return OkStatus();
 }

@@ -342,7 +342,7 @@ class ModelBuilder {
 
   void AddGuards() {
     const std::vector<std::string> paths = InputPaths(program_.input_tree, program_.argument_names);
-    std::map<std::string, size_t, std::less<>> places;
+    InputPlaces places;
     for (size_t i = 0; i < paths.size() && i < user_inputs_.size(); ++i) places[paths[i]] = i;
     auto input_at = [&](std::string_view path) -> const Value* {
       const auto it = places.find(path);
@@ -365,14 +365,29 @@ class ModelBuilder {
       return symbol ? std::optional(Dim::Symbol(*symbol)) : std::nullopt;
     };
     for (const std::string& text : program_.guards) {
-      for (std::string_view part : SplitGuard(text)) AddGuard(part, terms);
+      for (std::string_view part : SplitGuard(text)) AddGuard(part, terms, places);
     }
   }
 
-  void AddGuard(std::string_view text, const GuardTerms& terms) {
+  using InputPlaces = std::map<std::string, size_t, std::less<>>;  // by path
+
+  void AddGuard(std::string_view text, const GuardTerms& terms, const InputPlaces& places) {
     Guard guard = ReadGuard(text, terms);
+    guard.check.condition = InUserTerms(std::string(text), places);
     if (guard.kind == GuardKind::kCheck) graph().checks.push_back(std::move(guard.check));
     if (guard.kind == GuardKind::kUnknown) model_.unchecked_guards.emplace_back(text);
+  }
+
+  // "L['x'].size()[1] % 2 == 0" as "x.shape[1] % 2 == 0". Of paths that begin alike the longer comes later in the map.
+  std::string InUserTerms(std::string text, const InputPlaces& places) const {
+    auto replace_all = [&text](const std::string& from, const std::string& to) {
+      for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+    };
+    for (auto place = places.rbegin(); place != places.rend(); ++place) {
+      if (const Value* input = user_inputs_[place->second]) replace_all(place->first, input->name);
+    }
+    replace_all(".size()[", ".shape[");
+    return text;
   }
 
   const Program& program_;

@@ -192,17 +192,26 @@ bool Holds(Relation relation, int64_t difference) {
 }
 
 // a <= b.
-ShapeCheck AtMost(const Dim& a, const Dim& b) { return {.left = Dim::Max(a, b), .right = b, .where = {}}; }
+ShapeCheck AtMost(const Dim& a, const Dim& b) { return {.left = Dim::Max(a, b), .right = b}; }
+
+// left != right: the square of the difference is at least 1. nullopt if the square is too large an expression.
+std::optional<ShapeCheck> Unequal(const Dim& left, const Dim& right) {
+  const Number difference = left - right;
+  const Number square = ApplyFunction("_operator.mul", std::vector<Number>{difference, difference}).value_or(Number());
+  const Dim* distance = AsDim(square);
+  return distance == nullptr ? std::nullopt : std::optional(AtMost(1, *distance));
+}
 
 std::optional<ShapeCheck> CheckOf(Relation relation, const Dim& left, const Dim& right) {
   switch (relation) {
-    case Relation::kEqual: return ShapeCheck{.left = left, .right = right, .where = {}};
+    case Relation::kEqual: break;
+    case Relation::kNotEqual: return Unequal(left, right);
     case Relation::kLessEqual: return AtMost(left, right);
     case Relation::kGreaterEqual: return AtMost(right, left);
     case Relation::kLess: return AtMost(left + 1, right);
     case Relation::kGreater: return AtMost(right + 1, left);
-    default: return std::nullopt;
   }
+  return ShapeCheck{.left = left, .right = right};
 }
 
 }  // namespace
@@ -231,7 +240,7 @@ Guard ReadGuard(std::string_view text, const GuardTerms& terms) {
   }
   std::optional<ShapeCheck> check = CheckOf(comparison->relation, *left, *right);
   if (!check) return {};
-  check->where = fmt::format("guard of the export: {}", text);
+  check->condition = text;
   return {.kind = GuardKind::kCheck, .check = std::move(*check)};
 }
 

@@ -468,10 +468,14 @@ class ProgramReader {
   static std::string KeyText(const JsonView& key) { return fmt::format("{}", key.Int()); }
 
   // Keys are symbols, or linear expressions in one symbol in Python notation ("4*s0"), which bound that symbol too.
+  // torch writes 2 where 0 and 1 would have been special to its tracer (Dim.AUTO, Dim.DYNAMIC, Dim(min=2)), and its own
+  // exported module then checks nothing; what really needs more than one is a guard.
+  static int64_t LowerBound(int64_t written) { return written <= 2 ? 0 : written; }
+
   void ReadRanges(const JsonView& view) {
     for (const auto& [key, range] : view.Members()) {
       int64_t min = 0, max = INT64_MAX;
-      if (const auto value = range.Find("min_val")) min = std::max<int64_t>(value->Int(), 0);
+      if (const auto value = range.Find("min_val")) min = LowerBound(value->Int());
       if (const auto value = range.Find("max_val")) max = value->Int();
       if (max < min) range.Broken("the range {} to {} of '{}' is empty", min, max, key);
       const bool is_name = key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == key.npos;

@@ -256,7 +256,7 @@ Source SmallProgram() {
          {{{"fqn", ""},
            {"signature",
             {{"in_spec", in_spec}, {"out_spec", fmt::format("[1, {}]", kLeaf)}, {"forward_arg_names", {"x"}}}}}}}}},
-      {"range_constraints", {{"s0", {{"min_val", 2}, {"max_val", 64}}}}},
+      {"range_constraints", {{"s0", {{"min_val", 3}, {"max_val", 64}}}}},
       {"schema_version", {{"major", 8}, {"minor", 14}}},
       {"torch_version", "2.9.1"}};
   source.Return("x");
@@ -274,8 +274,28 @@ TEST(Pt2ProgramTest, ReadsASmallProgram) {
   EXPECT_EQ(model->signature.inputs[0].name, "x");
   EXPECT_EQ(model->signature.outputs[0].name, "output_0");
   EXPECT_EQ(ToString(model->signature.inputs[0].shape, model->signature.symbols), "[s0, 4]");
-  EXPECT_EQ(model->signature.symbols[0].min, 2);
+  EXPECT_EQ(model->signature.symbols[0].min, 3);
   EXPECT_EQ(model->signature.symbols[0].max, 64);
+}
+
+// As torch's own exported modules do.
+TEST(Pt2ProgramTest, AcceptsOneRowWhereTheTracerAssumedTwo) {
+  for (const int64_t written : {0, 1, 2}) {
+    Source source = SmallProgram();
+    source.program["range_constraints"]["s0"]["min_val"] = written;
+    const auto model = ImportBytes(source.Archive());
+    ASSERT_TRUE(model.ok()) << model.status().ToString();
+    EXPECT_EQ(model->signature.symbols[0].min, 0) << written;
+  }
+}
+
+TEST(Pt2ProgramTest, SaysConditionsInTheWordsOfThoseWhoSendInputs) {
+  Source source = SmallProgram();
+  source.program["guards_code"] = {"L['x'].size()[0] % 2 == 0"};
+  const auto model = ImportBytes(source.Archive());
+  ASSERT_TRUE(model.ok()) << model.status().ToString();
+  ASSERT_EQ(model->graph->checks.size(), 1u);
+  EXPECT_EQ(model->graph->checks[0].condition, "x.shape[0] % 2 == 0");
 }
 
 TEST(Pt2ProgramTest, ListsEverythingThatIsNotSupported) {
@@ -456,7 +476,7 @@ TEST(Pt2ProgramTest, SaysWhatIsBrokenAndWhere) {
       {"negative", [](Source& s) { s.graph()["tensor_values"]["x"]["sizes"][1] = Int(-4); }, "no integer expression"},
       {"expression", [](Source& s) { s.graph()["tensor_values"]["x"]["sizes"][0]["as_expr"]["expr_str"] = "s0+"; }, "'s0+' is no expression"},
       {"strides", [](Source& s) { s.graph()["tensor_values"]["x"]["strides"].clear(); }, "2 sizes but 0 strides"},
-      {"range", [](Source& s) { s.program["range_constraints"]["s0"]["max_val"] = 1; }, "the range 2 to 1 of 's0' is empty"},
+      {"range", [](Source& s) { s.program["range_constraints"]["s0"]["max_val"] = 1; }, "the range 3 to 1 of 's0' is empty"},
       {"unknown tensor", [](Source& s) { s.Return("y"); }, "uses the unknown tensor 'y'"},
       {"more inputs", [](Source& s) { s.graph()["inputs"].push_back(TensorArgument("x")); }, "2 inputs, its signature 1"},
       {"more outputs", [](Source& s) { s.graph()["outputs"].push_back(TensorArgument("x")); }, "2 outputs, its signature 1"},

@@ -133,6 +133,8 @@ class HostEngine final : public Engine {
 
   std::string_view cpu_isa() const override { return cpu_.properties().architecture; }
 
+  Status CheckAccelerator(const std::string& name) override { return accelerators_->Open(name).status(); }
+
   Result<std::shared_ptr<const Model>> Load(const std::string& path, const LoadOptions& options) override {
     auto progress = [&](std::string_view phase) {
       if (options.progress) options.progress(phase);

@@ -46,7 +46,10 @@ class StopSignalThread {
     const sigset_t signals = StopSignals();
     int number = 0;
     for (int count = 0; sigwait(&signals, &number) == 0 && !ending_; ++count) {
-      if (count > 0) _exit(128 + number);
+      if (count > 0) {
+        LogWarning("{} while draining: ending at once, requests under way are lost", number == SIGTERM ? "SIGTERM" : "SIGINT");
+        _exit(128 + number);
+      }
       LogInfo("{}: draining", number == SIGTERM ? "SIGTERM" : "SIGINT");
       server.RequestStop();
     }

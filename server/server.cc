@@ -66,6 +66,7 @@ Server::Server(const ServerConfig& config, std::unique_ptr<Engine> engine)
 
 Result<std::unique_ptr<Server>> Server::Create(const ServerConfig& config, std::unique_ptr<Engine> engine) {
   TONDAR_RETURN_IF_ERROR(CheckRepositories(config.model_repository));
+  TONDAR_RETURN_IF_ERROR(engine->CheckAccelerator(config.accelerator).Annotated("--accelerator"));
   std::unique_ptr<Server> server(new Server(config, std::move(engine)));
   TONDAR_RETURN_IF_ERROR(server->OpenPorts());
   return server;

@@ -65,6 +65,9 @@ class Engine {
   // InvalidArgument: an unknown instruction set, or one that this CPU lacks.
   static Result<std::unique_ptr<Engine>> Create(const EngineOptions& options);
 
+  // OK if models can be loaded for the accelerator ("cuda:0"); else as Load would fail. Opens the device.
+  virtual Status CheckAccelerator(const std::string& name) = 0;
+
   // Reads, optimises and compiles the file. InvalidArgument: broken, with all that is wrong in one message.
   // Unimplemented: holds operators, dtypes or payloads that are not supported, all of them listed. NotFound: no file.
   virtual Result<std::shared_ptr<const Model>> Load(const std::string& path, const LoadOptions& options) = 0;

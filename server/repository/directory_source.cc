@@ -15,6 +15,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kConfigNames[] = {"config.pbtxt", "config.json"};
+constexpr std::string_view kVersionName = "a version directory is a decimal number without leading zero";
+
+bool IsModelFile(std::string_view name) { return name.ends_with(".pt2") || name.ends_with(".onnx"); }
 
 Fingerprint HashName(std::string_view name) {
   Fingerprint hash = 14695981039346656037u;  // FNV-1a
@@ -96,6 +99,10 @@ Fingerprint Combine(Fingerprint a, Fingerprint b) {  // splitmix64's finaliser o
   return x ^ (x >> 31);
 }
 
+bool LooksLikeModel(const FoundModel& found) {
+  return found.config != 0 || !found.versions.empty() || !found.skipped.empty();
+}
+
 RepositoryScan DirectorySource::Scan() {
   RepositoryScan scan;
   for (const std::string& root : roots_) {
@@ -142,13 +149,19 @@ FoundModel DirectorySource::ReadModel(const std::string& root, const std::string
   for (std::string_view config : kConfigNames) {
     if (const Fingerprint one = OfFile(directory / config)) found.config = Combine(found.config, one);
   }
-  for (const std::string& entry : List(directory).value_or(std::vector<std::string>())) {
-    if (!IsDirectory(directory / entry)) continue;
+  const std::optional<std::vector<std::string>> entries = List(directory);
+  if (!entries) found.skipped.push_back("the directory cannot be read");
+  for (const std::string& entry : entries.value_or(std::vector<std::string>())) {
     const std::optional<int64_t> version = ParseVersion(entry);
-    if (!version) {
-      WarnOnce(directory / entry, "a version directory is a decimal number without leading zero");
+    if (!IsDirectory(directory / entry)) {
+      if (IsModelFile(entry)) found.skipped.push_back(fmt::format("'{}' lies beside the version directories, not in one", entry));
+    } else if (!version) {
+      WarnOnce(directory / entry, kVersionName);
+      found.skipped.push_back(fmt::format("'{}' is skipped: {}", entry, kVersionName));
     } else if (const Fingerprint files = OfFilesIn(directory / entry)) {
       found.versions.push_back({*version, files});
+    } else {
+      found.skipped.push_back(fmt::format("'{}' holds no file that can be read", entry));
     }
   }
   std::sort(found.versions.begin(), found.versions.end(),

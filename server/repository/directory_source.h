@@ -33,6 +33,7 @@ struct FoundModel {
   std::string directory;  // root/name
   Fingerprint config = 0;              // of config.pbtxt and config.json; 0 if there is neither
   std::vector<FoundVersion> versions;  // ascending; directories without a file are left out, a copy begins so
+  std::vector<std::string> skipped;    // what was no version, and why: "'v1' is no decimal number ..."
   std::string conflict;                // why it cannot be told which model is meant; else ""
 };
 
@@ -41,6 +42,10 @@ struct RepositoryScan {
   // Roots that cannot be read, or are empty: nothing may be concluded about their models (an unmounted volume, say).
   std::vector<std::string> silent_roots;
 };
+
+// True if someone meant the directory to be a model: it has a configuration, or something that may be a version. An empty
+// one (a volume's lost+found, say) is none.
+bool LooksLikeModel(const FoundModel& found);
 
 // Reads directories, never files. Skips hidden names and, with one warning each, version directories that are not
 // decimal numbers without leading zero. Follows symlinks. Thread-safe; blocks on the file system.

@@ -130,8 +130,9 @@ Status ModelEntry::Shortfall() const {
   }
   const std::vector<int64_t> on_disk = OnDisk();
   if (on_disk.empty()) {
-    return InvalidArgument("model '{}': no version in {}; put a model file at {}/1/model.pt2 or model.onnx", name_,
-                           found_.directory, found_.directory);
+    return InvalidArgument("model '{}': no version in {}{}{}; put a model file at {}/1/model.pt2 or model.onnx", name_,
+                           found_.directory, found_.skipped.empty() ? "" : ": ", fmt::join(found_.skipped, ", "),
+                           found_.directory);
   }
   const std::vector<int64_t> wanted = SelectVersions(policy_, on_disk);
   if (wanted.empty()) {
@@ -145,6 +146,12 @@ Status ModelEntry::Shortfall() const {
     }
   }
   return OkStatus();
+}
+
+std::string ModelEntry::WhyNothingServes() const {
+  if (!wanted_) return "not loaded: nobody has asked for it";
+  const Status shortfall = Shortfall();
+  return shortfall.ok() ? "waits to be loaded" : std::string(shortfall.message());
 }
 
 void ModelEntry::RecordFailure(int64_t version, Fingerprint fingerprint, Status status) {

@@ -62,6 +62,8 @@ class ModelEntry {
   bool NeedsWork() const;
   // Why what is wanted is not what serves; OK if it is.
   Status Shortfall() const;
+  // Why no version serves, for people.
+  std::string WhyNothingServes() const;
 
   // ---- what serves
 

@@ -79,8 +79,7 @@ Status ModelRepository::WhyNotReady(std::string_view name, std::string_view vers
     return Unavailable("model '{}' version {} is not loaded: the model's version_policy picks other versions", name,
                        version);
   }
-  const std::string problem = entry.problem();
-  return Unavailable("model '{}' is not ready: {}; retry when it is", name, problem.empty() ? "not loaded" : problem);
+  return Unavailable("model '{}' is not ready: {}; retry when it is", name, entry.WhyNothingServes());
 }
 
 std::vector<IndexEntry> ModelRepository::Index() const {
@@ -93,7 +92,7 @@ std::vector<IndexEntry> ModelRepository::Index() const {
       index.push_back({name, std::to_string(version), status.state, status.reason.empty() ? problem : status.reason});
     }
     if (versions.empty() && entry->on_disk()) {
-      index.push_back({name, "", VersionState::kUnavailable, problem.empty() ? "not loaded" : problem});
+      index.push_back({name, "", VersionState::kUnavailable, entry->WhyNothingServes()});
     }
   }
   return index;
@@ -108,7 +107,7 @@ std::vector<std::string> ModelRepository::NamesAtStart(const RepositoryScan& sca
   if (!all) return options_.load_at_start;
   std::vector<std::string> names;
   for (const auto& [name, found] : scan.models) {
-    if (!found.versions.empty()) names.push_back(name);
+    if (LooksLikeModel(found)) names.push_back(name);
   }
   return names;
 }
@@ -122,7 +121,6 @@ void ModelRepository::LoadInitial(std::function<void(std::vector<LoadFailure>)> 
     NoteSilentRoots(scan.silent_roots);
     for (const auto& [name, found] : scan.models) {
       EntryFor(name).See(found, true);
-      if (found.versions.empty()) LogWarning("{}: no version directory with a file in it", found.directory);
     }
     for (const std::string& name : NamesAtStart(scan)) {
       ModelEntry& entry = EntryFor(name);
@@ -239,9 +237,10 @@ void ModelRepository::Unload(std::string_view name, std::function<void(Status)> 
   {
     MutexLock lock(mu_);
     const auto found = entries_.find(name);
-    if (found != entries_.end()) entry = found->second.get();
+    const bool known = found != entries_.end() && (found->second->on_disk() || !found->second->lifecycle().versions().empty());
+    if (known) entry = found->second.get();
   }
-  if (entry == nullptr) return done(OkStatus());
+  if (entry == nullptr) return done(NotFound("model '{}' is not known; the repository index lists the models", name));
   Enqueue(*entry, [this, entry, done = std::move(done)]() mutable {
     std::vector<int64_t> versions;
     {

@@ -16,6 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 using testing::MakeAddRequest;
 using testing::RepositoryBench;
 
@@ -74,6 +75,30 @@ TEST(StartTest, FallsBackToAnOlderVersionWhenTheLatestIsBroken) {
   EXPECT_EQ(bench.States("a"), "1 READY, 2 UNAVAILABLE");
 }
 
+TEST(StartTest, WhatWasMeantToBeAModelCountsAndSaysWhatIsMissing) {
+  RepositoryBench bench(kPoll);
+  bench.PutModel("good", 1, 10);
+  bench.directory.Write("named/v1/model.pt2", "1");
+  bench.directory.Write("flat/model.pt2", "1");
+  bench.directory.Write("hollow/config.pbtxt", "");
+  bench.directory.Write("folder/1/model.pt2/readme", "");
+  bench.directory.Write("picky/config.pbtxt", "version_policy { specific { versions: 7 } }");
+  bench.directory.Write("picky/1/model.pt2", "1");
+  std::filesystem::create_directories(bench.directory.path() + "/empty/1");
+  std::filesystem::create_directories(bench.directory.path() + "/lost+found");
+  std::vector<std::string> failed;
+  for (const LoadFailure& failure : bench.Start()) failed.push_back(failure.model);
+  EXPECT_THAT(failed, UnorderedElementsAre("named", "flat", "hollow", "folder", "picky", "empty")) << "lost+found is no model";
+  EXPECT_FALSE(bench.repository->InitialModelsReady());
+  EXPECT_EQ(bench.Ask("good"), 10);
+  EXPECT_THAT(bench.Reason("named", ""), HasSubstr("'v1' is skipped: a version directory is a decimal number"));
+  EXPECT_THAT(bench.Reason("flat", ""), HasSubstr("'model.pt2' lies beside the version directories"));
+  EXPECT_THAT(bench.Reason("hollow", ""), HasSubstr("put a model file at"));
+  EXPECT_THAT(bench.Reason("empty", ""), HasSubstr("'1' holds no file"));
+  EXPECT_THAT(bench.Reason("picky", ""), HasSubstr("version_policy picks none of the versions on disk, 1"));
+  EXPECT_NE(bench.Reason("folder", "1"), "");
+}
+
 TEST(StartTest, ExplicitModeLoadsWhatIsNamed) {
   RepositoryBench bench(kExplicit, {"a", "a", "missing"});
   bench.PutModel("a", 1, 10);
@@ -84,6 +109,7 @@ TEST(StartTest, ExplicitModeLoadsWhatIsNamed) {
   EXPECT_EQ(bench.Ask("a"), 10);
   EXPECT_EQ(bench.Ask("b"), -1);
   EXPECT_EQ(bench.States("b"), " UNAVAILABLE");
+  EXPECT_EQ(bench.Reason("b", ""), "not loaded: nobody has asked for it");
   EXPECT_FALSE(bench.repository->InitialModelsReady());
   bench.PutModel("missing", 1, 1);
   EXPECT_TRUE(bench.Load("missing").ok());
@@ -302,7 +328,8 @@ TEST(ExplicitTest, Refusals) {
   EXPECT_EQ(bench.Load("../etc").code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(bench.Load("bad").code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(bench.Load("hollow").code(), StatusCode::kInvalidArgument);
-  EXPECT_TRUE(bench.Unload("nobody").ok());
+  EXPECT_EQ(bench.Unload("nobody").code(), StatusCode::kNotFound);
+  EXPECT_TRUE(bench.Unload("hollow").ok()) << "known, and not loaded already";
   RepositoryBench polled(kPoll);
   EXPECT_EQ(polled.Load("a").code(), StatusCode::kUnavailable);
   EXPECT_THAT(std::string(polled.Load("a").message()), HasSubstr("--model-control-mode=explicit"));

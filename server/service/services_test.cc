@@ -171,7 +171,8 @@ TEST_F(ServicesTest, LoadRefusals) {
   EXPECT_EQ(control_.LoadModel("a", {{"file:1/model.pt2", std::string("x")}}).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(control_.LoadModel("a", {{"config", int64_t{1}}}).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(control_.LoadModel("a", {{"config", std::string("{")}}).code(), StatusCode::kInvalidArgument);
-  EXPECT_TRUE(control_.UnloadModel("nobody", {{"unload_dependents", true}}).ok());
+  EXPECT_TRUE(control_.UnloadModel("a", {{"unload_dependents", true}}).ok());
+  EXPECT_EQ(control_.UnloadModel("nobody", {}).code(), StatusCode::kNotFound);
   EXPECT_EQ(control_.UnloadModel("nobody", {{"unload_dependents", int64_t{1}}}).code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(control_.UnloadModel("nobody", {{"force", true}}).message()), HasSubstr("'force'"));
   control_.BeginDrain();

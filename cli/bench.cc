@@ -16,6 +16,7 @@ namespace {
 struct BenchOptions {
   ModelRunOptions run;
   std::string inputs, outputs, expected, precision = "f32";
+  double tolerance = 1e-3;
   int iterations = 100;
   int64_t batch = 0;
   bool json = false, profile = false;
@@ -24,7 +25,8 @@ struct BenchOptions {
 struct BenchResult {
   double load_ms = 0, first_ms = 0;
   std::vector<double> latencies_ms;
-  std::optional<double> max_abs_err;
+  std::optional<double> max_abs_err;  // and whether it is more than the tolerance
+  bool differs = false;
   std::vector<StepTime> steps;
   MemoryReport memory;
 };
@@ -71,7 +73,9 @@ Result<BenchResult> Measure(const BenchOptions& options) {
   TONDAR_RETURN_IF_ERROR(run->session().Run());
   result.first_ms = MillisSince(first);
   if (!options.expected.empty()) {
-    TONDAR_ASSIGN_OR_RETURN(result.max_abs_err, run->CompareOutputs(options.expected));
+    TONDAR_ASSIGN_OR_RETURN(const Difference difference, run->CompareOutputs(options.expected));
+    result.max_abs_err = difference.absolute;
+    result.differs = !(difference.scaled <= options.tolerance);
   }
   if (!options.outputs.empty()) TONDAR_RETURN_IF_ERROR(run->WriteOutputs(options.outputs, true));
   result.latencies_ms.reserve(static_cast<size_t>(options.iterations));
@@ -126,9 +130,11 @@ int RunBench(int argc, char** argv) {
   app.add_option("--model", options.run.model, "model file (.pt2 or .onnx)")->required();
   app.add_option("--inputs", options.inputs, ".npz file with one array per input")->required();
   app.add_option("--outputs", options.outputs, ".npz file to write, arrays out_0, out_1, ...");
-  app.add_option("--expected", options.expected, ".npz file to compare the outputs with");
-  app.add_option("--threads", options.run.threads, "threads of a call; 0 = one per core")->capture_default_str();
-  app.add_option("--iterations", options.iterations, "timed calls after the first")->capture_default_str()->check(CLI::Range(0, 100000000));
+  app.add_option("--expected", options.expected, ".npz file to compare the outputs of the first call with");
+  app.add_option("--tolerance", options.tolerance, "with --expected: exit 1 if a difference is above this * (1 + |expected|)")
+      ->capture_default_str()->check(CLI::NonNegativeNumber);
+  app.add_option("--threads", options.run.threads, "threads of a call; 0 = one per core")->capture_default_str()->check(CLI::Range(0, 1024));
+  app.add_option("--iterations", options.iterations, "timed calls after the first")->capture_default_str()->check(CLI::Range(1, 100000000));
   app.add_option("--batch", options.batch, "repeat the rows up to this batch size")->check(CLI::PositiveNumber);
   app.add_option("--accelerator", options.run.accelerator, "where to run")->capture_default_str();
   app.add_option("--precision", options.precision, "f32 is the only one so far")->capture_default_str()->check(CLI::IsMember({"f32"}));
@@ -149,7 +155,9 @@ int RunBench(int argc, char** argv) {
   } else {
     Print(*result);
   }
-  return 0;
+  if (!result->differs) return 0;
+  return Fail("bench", FailedPrecondition("the outputs differ from {} by more than {} * (1 + |expected|), the --tolerance",
+                                          options.expected, options.tolerance));
 }
 
 }  // namespace tondar

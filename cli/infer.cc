@@ -34,7 +34,7 @@ int RunInfer(int argc, char** argv) {
   app.add_option("--inputs", inputs, ".npz file with one array per input")->required();
   app.add_option("--output", output, ".npz file to write, one array per output");
   app.add_option("--accelerator", options.accelerator, "where to run")->capture_default_str();
-  app.add_option("--threads", options.threads, "threads of the call; 0 = one per core")->capture_default_str();
+  app.add_option("--threads", options.threads, "threads of the call; 0 = one per core")->capture_default_str()->check(CLI::Range(0, 1024));
   app.add_option("--cpu-isa", options.cpu_isa, "highest CPU instruction set to use")->capture_default_str();
   try {
     app.parse(argc, argv);

@@ -31,9 +31,12 @@ void PrintTensors(const char* title, const std::vector<TensorSpec>& specs, const
   }
 }
 
-void Print(const Model& model, bool plan, bool graph) {
-  const Signature& signature = model.signature();
-  std::printf("%s, %s\n", std::string(model.platform()).c_str(), std::string(model.producer()).c_str());
+void PrintOperators(const std::vector<std::pair<std::string, int>>& operators) {
+  std::printf("operators\n");
+  for (const auto& [name, count] : operators) std::printf("  %5d  %s\n", count, name.c_str());
+}
+
+void PrintSignature(const Signature& signature) {
   PrintTensors("inputs", signature.inputs, signature);
   for (const ConstantSpec& constant : signature.constants) {
     std::printf("  %-24s constant   %s\n", constant.name.c_str(), ConstantText(constant).c_str());
@@ -44,8 +47,13 @@ void Print(const Model& model, bool plan, bool graph) {
   for (const SymbolInfo& symbol : signature.symbols) {
     std::printf("  %-24s %s\n", symbol.name.c_str(), RangeText(symbol).c_str());
   }
-  std::printf("batchable  %s\nweights    %zu bytes\noperators\n", BatchingText(signature).c_str(), model.weight_bytes());
-  for (const auto& [name, count] : model.source_operators()) std::printf("  %5d  %s\n", count, name.c_str());
+}
+
+void Print(const Model& model, bool plan, bool graph) {
+  std::printf("%s, %s\n", std::string(model.platform()).c_str(), std::string(model.producer()).c_str());
+  PrintSignature(model.signature());
+  std::printf("batchable  %s\nweights    %zu bytes\n", BatchingText(model.signature()).c_str(), model.weight_bytes());
+  PrintOperators(model.source_operators());
   if (graph) std::printf("graph\n%s", model.DescribeGraph().c_str());
   if (plan) std::printf("plan\n%s", model.DescribePlan().c_str());
 }
@@ -71,20 +79,12 @@ std::string Text(const nlohmann::json& json) {
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-nlohmann::json ToJson(const Model& model, bool plan, bool graph) {
-  const Signature& signature = model.signature();
-  nlohmann::json json = {{"supported", true},
-                         {"platform", model.platform()},
-                         {"producer", model.producer()},
-                         {"inputs", TensorsToJson(signature.inputs, signature)},
+nlohmann::json SignatureToJson(const Signature& signature) {
+  nlohmann::json json = {{"inputs", TensorsToJson(signature.inputs, signature)},
                          {"outputs", TensorsToJson(signature.outputs, signature)},
                          {"states", TensorsToJson(signature.states, signature)},
-                         {"batchable", signature.batchable && signature.batch_doubt.empty()},
-                         {"batch_doubt", signature.batch_doubt},
-                         {"weight_bytes", model.weight_bytes()},
                          {"symbols", nlohmann::json::object()},
-                         {"constants", nlohmann::json::object()},
-                         {"operators", nlohmann::json::object()}};
+                         {"constants", nlohmann::json::object()}};
   for (const SymbolInfo& symbol : signature.symbols) {
     json["symbols"][symbol.name] = {{"min", symbol.min}, {"max", nullptr}};
     if (symbol.max != INT64_MAX) json["symbols"][symbol.name]["max"] = symbol.max;
@@ -92,10 +92,54 @@ nlohmann::json ToJson(const Model& model, bool plan, bool graph) {
   for (const ConstantSpec& constant : signature.constants) {
     std::visit([&](const auto& value) { json["constants"][constant.name] = value; }, constant.value);
   }
+  return json;
+}
+
+nlohmann::json ToJson(const Model& model, bool plan, bool graph) {
+  nlohmann::json json = SignatureToJson(model.signature());
+  json["supported"] = true;
+  json["platform"] = model.platform();
+  json["producer"] = model.producer();
+  json["batchable"] = model.signature().batchable && model.signature().batch_doubt.empty();
+  json["batch_doubt"] = model.signature().batch_doubt;
+  json["weight_bytes"] = model.weight_bytes();
+  json["operators"] = nlohmann::json::object();
   for (const auto& [name, count] : model.source_operators()) json["operators"][name] = count;
   if (plan) json["plan"] = model.DescribePlan();
   if (graph) json["graph"] = model.DescribeGraph();
   return json;
+}
+
+// What a file that cannot be loaded says of itself.
+void PrintRefused(const ModelDescription& model) {
+  std::printf("%s, %s, not supported\n", model.platform.c_str(), model.producer.c_str());
+  PrintSignature(model.signature);
+  PrintOperators(model.source_operators);
+}
+
+nlohmann::json RefusedToJson(const ModelDescription& model, const Status& why) {
+  nlohmann::json json = SignatureToJson(model.signature);
+  json["supported"] = false;
+  json["error"] = why.message();
+  json["platform"] = model.platform;
+  json["producer"] = model.producer;
+  json["operators"] = nlohmann::json::object();
+  for (const auto& [name, count] : model.source_operators) json["operators"][name] = count;
+  return json;
+}
+
+// Shows what can be read of a model that cannot be loaded.
+int Refuse(const std::string& path, const Status& why, bool as_json) {
+  Result<std::unique_ptr<Engine>> engine = Engine::Create({});
+  Result<ModelDescription> model = engine.ok() ? (*engine)->Describe(path) : Result<ModelDescription>(engine.status());
+  if (as_json) {
+    const nlohmann::json json = model.ok() ? RefusedToJson(*model, why)
+                                           : nlohmann::json{{"supported", false}, {"error", why.message()}};
+    std::printf("%s\n", Text(json).c_str());
+  } else if (model.ok()) {
+    PrintRefused(*model);
+  }
+  return Fail("inspect", why);
 }
 
 }  // namespace
@@ -115,10 +159,7 @@ int RunInspect(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   const Result<std::unique_ptr<ModelRun>> run = ModelRun::Create(options);
-  if (!run.ok()) {
-    if (json) std::printf("%s\n", Text({{"supported", false}, {"error", run.status().message()}}).c_str());
-    return Fail("inspect", run.status());
-  }
+  if (!run.ok()) return Refuse(options.model, run.status(), json);
   if (json) {
     std::printf("%s\n", Text(ToJson((*run)->model(), plan, graph)).c_str());
   } else {

@@ -102,7 +102,7 @@ void CopyRepeating(const TensorView& from, const TensorView& to) {
   }
 }
 
-Result<double> LargestDifference(const std::string& name, const TensorView& found, TensorView expected) {
+Result<Difference> LargestDifference(const std::string& name, const TensorView& found, TensorView expected) {
   if (found.shape != expected.shape) {
     return InvalidArgument("output '{}': shape {}, expected {}", name, ToString(found.shape), ToString(expected.shape));
   }
@@ -111,7 +111,7 @@ Result<double> LargestDifference(const std::string& name, const TensorView& foun
   }
   expected.dtype = found.dtype;
   const Constant contiguous = CopyToConstant(name, expected);
-  double largest = 0;
+  Difference largest;
   const size_t item = SizeOf(found.dtype);
   for (int64_t i = 0; i < found.elements(); ++i) {
     const double a = ElementAsDouble(found.dtype, found.data + static_cast<size_t>(i) * item);
@@ -120,7 +120,8 @@ Result<double> LargestDifference(const std::string& name, const TensorView& foun
     if (std::isnan(a) || std::isnan(b)) {
       return InvalidArgument("output '{}': element {} is {}, expected {}", name, i, a, b);
     }
-    largest = std::max(largest, std::fabs(a - b));
+    largest.absolute = std::max(largest.absolute, std::fabs(a - b));
+    largest.scaled = std::max(largest.scaled, std::isinf(b) ? std::fabs(a - b) : std::fabs(a - b) / (1 + std::fabs(b)));
   }
   return largest;
 }
@@ -186,10 +187,10 @@ Status ModelRun::WriteOutputs(const std::string& npz_path, bool numbered) const 
   return writer.Close();
 }
 
-Result<double> ModelRun::CompareOutputs(const std::string& npz_path) const {
+Result<Difference> ModelRun::CompareOutputs(const std::string& npz_path) const {
   TONDAR_ASSIGN_OR_RETURN(const NpzReader expected, NpzReader::Open(npz_path));
   const std::vector<TensorSpec>& outputs = model_->signature().outputs;
-  double largest = 0;
+  Difference largest;
   for (size_t i = 0; i < outputs.size(); ++i) {
     std::string key = outputs[i].name;
     if (!expected.Has(key)) {
@@ -200,8 +201,9 @@ Result<double> ModelRun::CompareOutputs(const std::string& npz_path) const {
       key = expected.names()[i];
     }
     TONDAR_ASSIGN_OR_RETURN(const NpyArray array, expected.Get(key));
-    TONDAR_ASSIGN_OR_RETURN(const double difference, LargestDifference(key, binding_->outputs[i], array.view));
-    largest = std::max(largest, difference);
+    TONDAR_ASSIGN_OR_RETURN(const Difference difference, LargestDifference(key, binding_->outputs[i], array.view));
+    largest.absolute = std::max(largest.absolute, difference.absolute);
+    largest.scaled = std::max(largest.scaled, difference.scaled);
   }
   return largest;
 }

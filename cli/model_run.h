@@ -32,6 +32,11 @@ class Progress {
   bool shown_ = false;
 };
 
+// How far outputs are from what was expected: max |a - b|, and max |a - b| / (1 + |b|).
+struct Difference {
+  double absolute = 0, scaled = 0;
+};
+
 // One thread at a time.
 class ModelRun {
  public:
@@ -46,9 +51,9 @@ class ModelRun {
   Status SetInputs(const std::string& npz_path, int64_t batch);
   // Writes the outputs to an .npz file under their names, or as out_0, out_1 ... if `numbered`.
   Status WriteOutputs(const std::string& npz_path, bool numbered) const;
-  // Largest absolute difference to the arrays of an .npz file, matched by name or else by position.
+  // The largest differences to the arrays of an .npz file, matched by name or else by position.
   // InvalidArgument: shapes or dtypes differ, or a NaN stands against a number.
-  Result<double> CompareOutputs(const std::string& npz_path) const;
+  Result<Difference> CompareOutputs(const std::string& npz_path) const;
 
  private:
   std::unique_ptr<Engine> engine_;

@@ -141,7 +141,7 @@ class HostEngine final : public Engine {
     };
     TONDAR_ASSIGN_OR_RETURN(Device * device, accelerators_->Open(options.accelerator));
     progress("reading");
-    TONDAR_ASSIGN_OR_RETURN(ImportedModel imported, Import(path));
+    TONDAR_ASSIGN_OR_RETURN(ImportedModel imported, Read(path, &Importer::import));
     for (const std::string& guard : imported.unchecked_guards) {
       LogWarning("{}: the export's condition '{}' is not checked on requests", path, guard);
     }
@@ -165,19 +165,27 @@ class HostEngine final : public Engine {
         std::move(imported), std::move(graph_text), std::move(*prepared), accelerators_));
   }
 
+  Result<ModelDescription> Describe(const std::string& path) override {
+    TONDAR_ASSIGN_OR_RETURN(ImportedModel model, Read(path, &Importer::describe));
+    return ModelDescription{std::move(model.signature), std::move(model.platform), std::move(model.producer),
+                            {model.source_operators.begin(), model.source_operators.end()}, std::move(model.refusal)};
+  }
+
  private:
-  static Result<ImportedModel> Import(const std::string& path) {
+  using ReadFunction = Result<ImportedModel> (*Importer::*)(const ByteSource& file);
+
+  static Result<ImportedModel> Read(const std::string& path, ReadFunction read) {
     TONDAR_RETURN_IF_ERROR(DescribeForeignFolder(path));
     TONDAR_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> file, FileSource::Open(path));
-    Result<ImportedModel> imported = ImportBytes(*file);
+    Result<ImportedModel> imported = ReadBytesOf(*file, read);
     // Whatever was found in a file that was written to meanwhile, good or bad, is not what the file says.
     TONDAR_RETURN_IF_ERROR(file->CheckUnchanged());
     return imported;
   }
 
-  static Result<ImportedModel> ImportBytes(const ByteSource& file) {
+  static Result<ImportedModel> ReadBytesOf(const ByteSource& file, ReadFunction read) {
     for (const Importer* importer : kImporters) {
-      if (importer->matches(file)) return importer->import(file);
+      if (importer->matches(file)) return (importer->*read)(file);
     }
     return DescribeForeignFormat(file);
   }

@@ -57,6 +57,14 @@ class Model {
   virtual std::vector<std::pair<std::string, int>> source_operators() const = 0;
 };
 
+// What a file says of its model, whether or not it can be loaded.
+struct ModelDescription {
+  Signature signature;  // of a model that is not supported: as far as it could be read
+  std::string platform, producer;
+  std::vector<std::pair<std::string, int>> source_operators;
+  Status refusal;  // OK, or Unimplemented with all that is not supported
+};
+
 // Holds the accelerators of the process. Thread-safe; models keep what they need of it alive.
 class Engine {
  public:
@@ -71,6 +79,10 @@ class Engine {
   // Reads, optimises and compiles the file. InvalidArgument: broken, with all that is wrong in one message.
   // Unimplemented: holds operators, dtypes or payloads that are not supported, all of them listed. NotFound: no file.
   virtual Result<std::shared_ptr<const Model>> Load(const std::string& path, const LoadOptions& options) = 0;
+
+  // Reads the file without compiling it. InvalidArgument: broken. NotFound: no file. Unimplemented: of a format that
+  // holds no program that could be described.
+  virtual Result<ModelDescription> Describe(const std::string& path) = 0;
 
   // The instruction set in use: "avx512_bf16".
   virtual std::string_view cpu_isa() const = 0;

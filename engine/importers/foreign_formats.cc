@@ -96,7 +96,7 @@ bool IsGguf(const Head& head) { return head.text.starts_with("GGUF"); }
 bool IsHdf5(const Head& head) { return head.text.starts_with("\x89HDF\r\n\x1a\n"); }
 bool IsTensorRt(const Head& head) { return head.text.starts_with("ptrt") || head.text.starts_with("ftrt"); }
 bool IsOpenVino(const Head& head) {
-  return head.text.find("<net ") < 400 && head.text.find("<layers") < 4000;
+  return head.text.substr(0, 200).find("<?xml") != std::string_view::npos && head.text.find("<net ") < 1000;
 }
 struct FileMark {
   bool (*matches)(const Head& head);

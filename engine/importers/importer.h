@@ -23,7 +23,13 @@ struct ImportedModel {
   std::map<std::string, int> source_operators;  // as the file names them, and how often
   // Conditions on inputs that the file states and nothing checks, in the file's words.
   std::vector<std::string> unchecked_guards;
+  // Unimplemented with all that is not supported in the file, of a model that was only described; the graph is of no
+  // use then, and the signature holds what could be read.
+  Status refusal;
 };
+
+// The described model if nothing of it is unsupported and its graph is sound; for `Importer::import`.
+Result<ImportedModel> FitForUse(Result<ImportedModel> described, const std::string& path);
 
 // Reads one source format. Registered by engine.cc in a table; the first whose Matches says yes gets the file.
 struct Importer {
@@ -34,6 +40,8 @@ struct Importer {
   // InvalidArgument: broken. Unimplemented: unsupported. Either way one message that lists all that is wrong.
   // Else as ByteSource::Read.
   Result<ImportedModel> (*import)(const ByteSource& file);
+  // As `import`, for people who want to know what is in the file: what is not supported is no error, but the refusal.
+  Result<ImportedModel> (*describe)(const ByteSource& file);
 };
 
 }  // namespace tondar

@@ -117,6 +117,7 @@ bool Connection::StepHead() {
     return ReadMore();
   }
   BecomeActive();
+  if (const char* why = WhyNotHttp(Unparsed())) return Fail(400, why);
   const size_t head_size = FindHeadEnd(Unparsed(), scanned_);
   if (head_size > host_.limits().max_head_size ||
       (head_size == 0 && end_ - begin_ >= host_.limits().max_head_size)) {

@@ -59,8 +59,9 @@ Status ReadParameters(JsonValue value, Parameters& rest, Take take) {
     ParameterValue parameter;
     TONDAR_RETURN_IF_ERROR(ReadJsonParameter(member, "parameter '" + name + "'", parameter));
     TONDAR_ASSIGN_OR_RETURN(const bool taken, take(std::string_view(name), parameter));
-    if (!taken) rest.insert_or_assign(std::move(name), std::move(parameter));
-    return OkStatus();
+    if (taken) return OkStatus();
+    const auto [place, is_new] = rest.try_emplace(std::move(name), std::move(parameter));
+    return is_new ? OkStatus() : InvalidArgument("parameter '{}' is given twice", place->first);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "server/http/json_reader.h"
 
 #include "server/http/http_message.h"
+#include "server/http/json_mistakes.h"
 
 namespace tondar::http {
 namespace {
@@ -31,6 +32,17 @@ Status ReadWith(simdjson::ondemand::parser& parser, std::span<const std::byte> t
   return OkStatus();
 }
 
+constexpr std::string_view kMalformed = "malformed JSON: ";
+
+// The parser's words for what is malformed are few; where the mistake is a known one, it is named instead.
+Status WithMistake(Status status, std::span<const std::byte> text) {
+  const size_t at = status.message().find(kMalformed);
+  if (status.code() != StatusCode::kInvalidArgument || at == std::string_view::npos) return status;
+  const std::string mistake = DescribeJsonMistake({reinterpret_cast<const char*>(text.data()), text.size()});
+  if (mistake.empty()) return status;
+  return InvalidArgument("{}{}{}", status.message().substr(0, at), kMalformed, mistake);
+}
+
 Status WrongType(std::string_view what, std::string_view expected) {
   return InvalidArgument("{} must be {}", what, expected);
 }
@@ -47,15 +59,15 @@ Status ReadJsonObject(std::span<const std::byte> text, const std::function<Statu
   if (text.empty()) return InvalidArgument("the request body is empty; a JSON object is expected");
   if (text.size() > kKeptParserSize) {
     simdjson::ondemand::parser parser(UINT32_MAX);
-    return ReadWith(parser, text, read);
+    return WithMistake(ReadWith(parser, text, read), text);
   }
   // Scratch memory of the calling thread; nothing of a document outlives this call.
   static thread_local simdjson::ondemand::parser parser(kKeptParserSize);
-  return ReadWith(parser, text, read);
+  return WithMistake(ReadWith(parser, text, read), text);
 }
 
 Status MalformedJson(simdjson::error_code error) {
-  return InvalidArgument("malformed JSON: {}", simdjson::error_message(error));
+  return InvalidArgument("{}{}", kMalformed, simdjson::error_message(error));
 }
 
 Status SkipJson(JsonValue value, int depth) {

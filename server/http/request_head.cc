@@ -3,6 +3,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
+#include <cctype>
 #include <limits>
 
 namespace tondar::http {
@@ -112,6 +113,15 @@ class HeadParser final : public beast::http::basic_parser<true> {
 size_t FindHeadEnd(std::string_view bytes, size_t from) {
   const size_t end = bytes.find("\r\n\r\n", from < 3 ? 0 : from - 3);
   return end == std::string_view::npos ? 0 : end + 4;
+}
+
+const char* WhyNotHttp(std::string_view bytes) {
+  constexpr char kTlsHandshake = 0x16;
+  constexpr std::string_view kHttp2 = "PRI * HTTP/2.0";
+  if (bytes.starts_with(kHttp2)) return "this port speaks HTTP/1.1, not HTTP/2; gRPC clients must use the gRPC port";
+  if (bytes[0] == kTlsHandshake) return "this port speaks plain HTTP, not TLS; use http:// or a proxy that ends TLS";
+  const bool is_method = std::isalpha(static_cast<unsigned char>(bytes[0])) != 0;
+  return is_method ? nullptr : "this is no HTTP request";
 }
 
 std::optional<HttpError> ParseRequestHead(std::string_view bytes, RequestHead& head) {

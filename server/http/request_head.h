@@ -35,6 +35,9 @@ struct HttpError {
 // `from` were looked at by an earlier call.
 size_t FindHeadEnd(std::string_view bytes, size_t from);
 
+// Why the first bytes of a head cannot be a request of HTTP/1, for those who knock at the wrong port; null if they can.
+const char* WhyNotHttp(std::string_view bytes);
+
 // Parses a complete head, as FindHeadEnd measured it. 400: not HTTP, or lengths that contradict each other;
 // 417: an unknown expectation; 501: a transfer coding other than chunked; 505: not HTTP/1.0 or 1.1.
 std::optional<HttpError> ParseRequestHead(std::string_view bytes, RequestHead& head);

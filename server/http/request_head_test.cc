@@ -1,5 +1,6 @@
 #include "server/http/request_head.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace tondar::http {
@@ -64,6 +65,14 @@ TEST(RequestHead, RefusesOtherVersionsAndNoise) {
   EXPECT_EQ(StatusOf("", "\x16\x03\x01\x02"), 400);
   EXPECT_EQ(StatusOf("", "GET / HTTP/1.1 x"), 505);
   EXPECT_EQ(StatusOf("", "BREW /pot HTTP/1.1"), 200);  // a verb nobody takes: the router says 405
+}
+
+TEST(RequestHead, KnowsWhoKnocksAtTheWrongPortByTheirFirstBytes) {
+  EXPECT_EQ(WhyNotHttp("G"), nullptr);
+  EXPECT_EQ(WhyNotHttp("PRI"), nullptr) << "not told apart yet";
+  EXPECT_STREQ(WhyNotHttp("PRI * HTTP/2.0\r\n"), "this port speaks HTTP/1.1, not HTTP/2; gRPC clients must use the gRPC port");
+  EXPECT_THAT(WhyNotHttp("\x16\x03\x01"), ::testing::HasSubstr("not TLS"));
+  EXPECT_STREQ(WhyNotHttp(std::string_view("\0", 1)), "this is no HTTP request");
 }
 
 TEST(RequestHead, FindsItsEndAcrossPieces) {

@@ -263,3 +263,27 @@ def test_a_token_that_the_table_lacks_is_refused_by_its_number(serving, bad):
               for name, array in arrays.items()]
     status, answer = serving.post("/v2/models/bert_thin/infer", {"inputs": inputs})
     assert status == 400 and f"index {bad} is out of range" in answer["error"], answer
+
+
+@pytest.mark.parametrize("knock, why", ((b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"not TLS"),
+                                        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"gRPC port"), (b"\x00\x00", b"no HTTP request")))
+def test_who_knocks_at_the_wrong_port_is_told_at_once(serving, knock, why):
+    host, port = serving.http.split(":")
+    with socket.create_connection((host, int(port)), timeout=5) as wrong:
+        wrong.sendall(knock)
+        answer = b""
+        while chunk := wrong.recv(4096):
+            answer += chunk
+    assert answer.startswith(b"HTTP/1.1 400") and why in answer
+    still_answers(serving)
+
+
+@pytest.mark.parametrize("body, why", (
+    (b'{"inputs": [{"name": "image", "shape": [1], "datatype": "FP32", "data": [NaN]}]}', 'NaN at byte 73 is no JSON; write it in quotes'),
+    (b'{"inputs": []} {"inputs": []}', "more text follows the object, from byte 15 on"),
+    (b'{"parameters": {"a": 1, "a": 2}, "inputs": []}', "parameter 'a' is given twice"),
+    (b"{'inputs': []}", "strings are written in double quotes"),
+))
+def test_mistakes_in_json_are_named_with_their_place(serving, body, why):
+    status, _, answer = serving.request("POST", INFER, body)
+    assert status == 400 and why in json.loads(answer)["error"], answer

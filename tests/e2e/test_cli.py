@@ -1,6 +1,7 @@
 """The binary as a person uses it."""
 import json
 import subprocess
+import zipfile
 
 import numpy as np
 import pytest
@@ -52,6 +53,40 @@ def test_bench_prints_json():
     result = json.loads(answer.stdout)
     assert len(result["latencies_ms"]) == 5 and result["max_abs_err"] < 1e-4
     assert result["load_ms"] > 0 and result["peak_rss_kb"] > 0
+
+
+def test_bench_fails_where_outputs_differ(tmp_path):
+    folder = FIXTURES / "mlp"
+    wrong = {name: array + 0.01 for name, array in np.load(folder / "outputs_0.npz").items()}
+    np.savez(tmp_path / "wrong.npz", **wrong)
+    base = ("bench", "--model", folder / "model.pt2", "--inputs", folder / "inputs_0.npz", "--iterations", 1)
+    answer = tondar(*base, "--expected", tmp_path / "wrong.npz", "--json")
+    assert answer.returncode == 1 and "--tolerance" in answer.stderr and json.loads(answer.stdout)["max_abs_err"] > 0.009
+    assert tondar(*base, "--expected", tmp_path / "wrong.npz", "--tolerance", 0.1).returncode == 0
+    assert tondar(*base, "--expected", folder / "outputs_0.npz").returncode == 0
+
+
+@pytest.mark.parametrize("wrong", (("--iterations", 0), ("--iterations", "x"), ("--threads", -1), ("--batch", 0), ("--tolerance", -1),
+                                   ("--precision", "int3")))
+def test_bench_refuses_options_out_of_range(wrong):
+    folder = FIXTURES / "mlp"
+    answer = tondar("bench", "--model", folder / "model.pt2", "--inputs", folder / "inputs_0.npz", *wrong)
+    assert answer.returncode == 2 and wrong[0] in answer.stderr + answer.stdout
+
+
+def test_inspect_shows_what_it_can_of_a_model_that_is_not_supported(tmp_path):
+    source, target = FIXTURES / "mlp/model.pt2", tmp_path / "odd.pt2"
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for record in old.infolist():
+            data = old.read(record)
+            if record.filename.endswith("models/model.json"):
+                data = data.replace(b"aten.linear.default", b"mine.linear.default").replace(b"aten.gelu.default", b"mine.curve.default")
+            new.writestr(record.filename, data)
+    answer = tondar("inspect", target)
+    assert answer.returncode == 1 and "input " in answer.stdout and "mine.linear.default" in answer.stdout
+    assert "mine.linear.default" in answer.stderr
+    shown = json.loads(tondar("inspect", target, "--json").stdout)
+    assert shown["supported"] is False and shown["inputs"][0]["name"] == "input" and "mine.linear" in shown["error"]
 
 
 def test_inspect(tmp_path):

@@ -21,7 +21,7 @@ Result<onnx::ModelProto> Parse(const ByteSource& file) {
   return model;
 }
 
-Result<ImportedModel> Import(const ByteSource& file) {
+Result<ImportedModel> Describe(const ByteSource& file) {
   const std::string& path = file.name();
   Result<onnx::ModelProto> proto = Parse(file);
   if (!proto.ok()) return proto.status().Annotated(path);
@@ -29,15 +29,20 @@ Result<ImportedModel> Import(const ByteSource& file) {
   Tensors tensors(file);
   ImportedModel model = BuildModel(*proto, tensors, problems);
   TONDAR_RETURN_IF_ERROR(tensors.CheckUnchanged());
-  TONDAR_RETURN_IF_ERROR(problems.ToStatus());
+  if (problems.any_broken()) return problems.ToStatus();
+  model.refusal = problems.ToStatus();
   model.graph->name = proto->graph().name();
-  TONDAR_RETURN_IF_ERROR(VerifyGraph(*model.graph).Annotated(path));
   return model;
 }
+
+Result<ImportedModel> Import(const ByteSource& file) { return FitForUse(Describe(file), file.name()); }
 
 }  // namespace
 }  // namespace onnx_format
 
-const Importer kOnnxImporter = {.name = "onnx", .matches = onnx_format::LooksLikeModel, .import = onnx_format::Import};
+const Importer kOnnxImporter = {.name = "onnx",
+                                .matches = onnx_format::LooksLikeModel,
+                                .import = onnx_format::Import,
+                                .describe = onnx_format::Describe};
 
 }  // namespace tondar

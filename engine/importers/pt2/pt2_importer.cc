@@ -26,7 +26,7 @@ std::string ChooseProgram(const std::vector<std::string>& programs, Problems& pr
   return {};
 }
 
-Result<ImportedModel> Import(const ByteSource& file) {
+Result<ImportedModel> Describe(const ByteSource& file) {
   const std::string& path = file.name();
   TONDAR_ASSIGN_OR_RETURN(ZipReader zip, ZipReader::Open(file));
   const Archive archive(std::move(zip));
@@ -45,11 +45,13 @@ Result<ImportedModel> Import(const ByteSource& file) {
   if (problems.any_broken()) return problems.ToStatus();
 
   ImportedModel model = BuildModel(*program, weights, problems);
-  TONDAR_RETURN_IF_ERROR(problems.ToStatus());
+  if (problems.any_broken()) return problems.ToStatus();
+  model.refusal = problems.ToStatus();
   model.graph->name = name;
-  TONDAR_RETURN_IF_ERROR(VerifyGraph(*model.graph).Annotated(path));
   return model;
 }
+
+Result<ImportedModel> Import(const ByteSource& file) { return FitForUse(Describe(file), file.name()); }
 
 // A broken archive is ours too, so that the message says what is wrong with it.
 bool Matches(const ByteSource& file) {
@@ -61,6 +63,6 @@ bool Matches(const ByteSource& file) {
 }  // namespace
 }  // namespace pt2
 
-const Importer kPt2Importer = {.name = "pt2", .matches = pt2::Matches, .import = pt2::Import};
+const Importer kPt2Importer = {.name = "pt2", .matches = pt2::Matches, .import = pt2::Import, .describe = pt2::Describe};
 
 }  // namespace tondar

@@ -81,6 +81,7 @@ class FakeModel final : public Model {
 // Loads any file that holds a number: the model's offset. A file that holds something else is broken. Thread-safe.
 class FakeEngine final : public Engine {
  public:
+  Result<ModelDescription> Describe(const std::string&) override { return Unimplemented("a fake describes nothing"); }
   Status CheckAccelerator(const std::string&) override { return OkStatus(); }
   FakeEngine() : behaviour_(std::make_shared<FakeBehaviour>()) {}
   Result<std::shared_ptr<const Model>> Load(const std::string& path, const LoadOptions& options) override;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "engine/base/log.h"
+#include "engine/base/platform.h"
 #include "engine/base/version.h"
 #include "server/grpc/grpc_server.h"
 #include "server/http/http_server.h"
@@ -38,6 +39,15 @@ std::string Describe(const std::vector<LoadFailure>& failures) {
     text += fmt::format("{}{}", text.empty() ? "" : "\n", failure.status.message());
   }
   return text;
+}
+
+// What large requests leave in the allocator's pools goes back to the system, a few seconds after they are over. Below
+// this the pages are kept: trimming costs milliseconds, and the next request its page faults.
+constexpr std::chrono::seconds kGiveBackInterval{5};
+constexpr size_t kKeptFreeBytes = size_t{64} << 20;
+
+void GiveBackMemory() {
+  if (FreeMemoryHeld() > kKeptFreeBytes) ReturnFreeMemory();
 }
 
 std::unique_ptr<Executor> MakeInstanceThread(int index) {
@@ -114,8 +124,10 @@ void Server::Start() {
     changed_.NotifyAll();
   });
   if (config_.model_control_mode == ModelControlMode::kPoll) {
-    poller_ = std::make_unique<RepositoryPoller>(repository_, config_.repository_poll, Clock::Real(), timer_, *reaper_);
+    polling_ = std::make_unique<PeriodicTask>([this] { repository_.Poll(); }, config_.repository_poll, Clock::Real(),
+                                              timer_, *reaper_);
   }
+  giving_back_ = std::make_unique<PeriodicTask>(GiveBackMemory, kGiveBackInterval, Clock::Real(), timer_, *reaper_);
 }
 
 Status Server::WaitUntilStarted() {
@@ -141,7 +153,8 @@ void Server::Drain() {
   const TimePoint end = Clock::Real().Now() + config_.exit_timeout;
   control_.BeginDrain();  // first, so that no one is sent here who would be refused
   inference_.BeginDrain();
-  poller_.reset();
+  polling_.reset();
+  giving_back_.reset();
   if (http_) http_->BeginDrain();
   // Both at once: each may take all of the time there is.
   std::thread stopping_grpc([&] {

@@ -13,7 +13,7 @@
 #include "server/metrics/registry.h"
 #include "server/repository/model_loader.h"
 #include "server/repository/model_repository.h"
-#include "server/repository/repository_poller.h"
+#include "server/scheduler/periodic_task.h"
 #include "server/scheduler/wakeup_timer.h"
 #include "server/service/control_service_impl.h"
 #include "server/service/inference_service_impl.h"
@@ -72,7 +72,7 @@ class Server {
   ModelRepository repository_;
   InferenceServiceImpl inference_;
   ControlServiceImpl control_;
-  std::unique_ptr<RepositoryPoller> poller_;
+  std::unique_ptr<PeriodicTask> polling_, giving_back_;
   std::unique_ptr<HttpServer> http_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<MetricsServer> metrics_;

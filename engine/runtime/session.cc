@@ -8,8 +8,11 @@
 namespace tondar {
 namespace {
 
-// Activations of one session beyond this are a mistake of the request, not a need: 1 TiB.
+// Where a device does not say how much memory it has.
 constexpr int64_t kArenaLimitBytes = int64_t{1} << 40;
+// An arena above this size that so many calls in a row needed less than a quarter of is made smaller.
+constexpr int64_t kKeptArenaBytes = int64_t{16} << 20;
+constexpr uint32_t kCallsBeforeShrinking = 128;
 // Sizes found by runs whose plans are kept, per plan before them.
 constexpr size_t kMaxNextPlans = 8;
 
@@ -86,7 +89,7 @@ Result<DeviceSession::ShapePlan*> DeviceSession::AddPlan(std::span<const Dims> i
   TONDAR_ASSIGN_OR_RETURN(std::vector<int64_t> symbols, SolveSymbols(signature_, input_shapes));
   auto shape = std::make_unique<ShapePlan>();
   shape->input_shapes.assign(input_shapes.begin(), input_shapes.end());
-  TONDAR_ASSIGN_OR_RETURN(shape->plan, SegmentPlan::Create(*prepared_, nullptr, std::move(symbols), kArenaLimitBytes));
+  TONDAR_ASSIGN_OR_RETURN(shape->plan, SegmentPlan::Create(*prepared_, nullptr, std::move(symbols), ArenaLimit()));
   if (static_cast<int>(plans_.size()) >= std::max(options_.max_cached_plans, 1)) EvictOldest();
   plans_.push_back(std::move(shape));
   return plans_.back().get();
@@ -157,8 +160,32 @@ Result<const Binding*> DeviceSession::Bind(std::span<const Dims> input_shapes) {
     TONDAR_ASSIGN_OR_RETURN(plan, AddPlan(input_shapes));
   }
   plan->last_used = ++tick_;
+  GiveBackUnused(*plan);
   if (plan != bound_) TONDAR_RETURN_IF_ERROR(BindTo(*plan));
   return &binding_;
+}
+
+// One large call must not hold its memory for ever.
+void DeviceSession::GiveBackUnused(const ShapePlan& shape) {
+  recent_bytes_ = std::max(recent_bytes_, shape.plan->arena_bytes());
+  if (++recent_calls_ < kCallsBeforeShrinking) return;
+  const int64_t held = arenas_[0] == nullptr ? 0 : static_cast<int64_t>(arenas_[0]->size_bytes());
+  if (held > kKeptArenaBytes && recent_bytes_ < held / 4) {
+    for (const std::unique_ptr<ShapePlan>& other : plans_) other->plan->Displace(0);
+    bound_ = nullptr;
+    for (size_t i = 0; i < arenas_.size(); ++i) {
+      arenas_[i].reset();
+      memory_.arenas[i] = nullptr;
+    }
+  }
+  recent_bytes_ = 0;
+  recent_calls_ = 0;
+}
+
+// What one call may use: all the memory there is.
+int64_t DeviceSession::ArenaLimit() const {
+  const size_t memory = prepared_->device().properties().memory_bytes;
+  return memory == 0 ? kArenaLimitBytes : static_cast<int64_t>(memory);
 }
 
 // ---- Sizes that a run finds out ----
@@ -196,7 +223,7 @@ Result<SegmentPlan*> DeviceSession::Advance(SegmentPlan& plan) {
   SegmentPlan* next = plan.FindNext(symbols);
   if (next == nullptr) {
     TONDAR_ASSIGN_OR_RETURN(std::unique_ptr<SegmentPlan> made,
-                            SegmentPlan::Create(*prepared_, &plan, std::move(symbols), kArenaLimitBytes));
+                            SegmentPlan::Create(*prepared_, &plan, std::move(symbols), ArenaLimit()));
     next = plan.AddNext(std::move(made), kMaxNextPlans);
   }
   TONDAR_RETURN_IF_ERROR(EnsureArena(next->segment(), next->arena_bytes()));

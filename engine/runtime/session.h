@@ -45,6 +45,8 @@ class DeviceSession final : public Session {
   template <typename Function>
   Status RunSegments(Function run);
 
+  void GiveBackUnused(const ShapePlan& shape);
+  int64_t ArenaLimit() const;
   ShapePlan* FindPlan(std::span<const Dims> input_shapes) const;
   Result<ShapePlan*> AddPlan(std::span<const Dims> input_shapes);
   void EvictOldest();
@@ -80,6 +82,9 @@ class DeviceSession final : public Session {
   std::vector<Constant> staged_inputs_, staged_outputs_;  // for devices that the host cannot address
   SessionCounters counters_;
   uint64_t tick_ = 0;
+  // What the last calls needed of the arena, to give back what none of them did.
+  int64_t recent_bytes_ = 0;
+  uint32_t recent_calls_ = 0;
 };
 
 }  // namespace tondar

@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "server/repository/repository_poller.h"
 #include "server/repository/testing/repository_bench.h"
+#include "server/scheduler/periodic_task.h"
 
 namespace tondar {
 namespace {
@@ -285,7 +285,7 @@ TEST(PollTest, ThePollerLooksAtEveryInterval) {
   bench.Start();
   bench.PutModel("a", 2, 20);
   {
-    RepositoryPoller poller(*bench.repository, 100ms, bench.clock, bench.timer, bench.reaper);
+    PeriodicTask polling([&] { bench.repository->Poll(); }, 100ms, bench.clock, bench.timer, bench.reaper);
     for (int i = 0; i < 2; ++i) {
       bench.clock.Advance(99ms);
       bench.timer.WakeDue(bench.clock.Now());

@@ -5,8 +5,8 @@
 #include <random>
 #include <thread>
 
-#include "server/repository/repository_poller.h"
 #include "server/repository/testing/repository_bench.h"
+#include "server/scheduler/periodic_task.h"
 
 namespace tondar {
 namespace {
@@ -67,7 +67,7 @@ TEST(ReloadStressTest, NoRequestFailsWhileVersionsChange) {
     });
   }
   {
-    RepositoryPoller poller(repository, 2ms, Clock::Real(), timer, *reaper);
+    PeriodicTask polling([&] { repository.Poll(); }, 2ms, Clock::Real(), timer, *reaper);
     std::mt19937 random(3);
     for (int step = 0; step < 60; ++step) {
       const int version = 1 + static_cast<int>(random() % 6);

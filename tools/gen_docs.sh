@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes the generated pages, docs/options.md and docs/metrics.md, from the tables in the code: gen_docs.sh BUILD
+# Writes the generated pages, docs/options.md, docs/model_configuration.md and docs/metrics.md, from the tables in the code: gen_docs.sh BUILD
 set -eu
 cd "$(dirname "$0")/.."
 TONDAR_UPDATE_DOCS=1 "$1/tondar_server_config_test" --gtest_brief=1

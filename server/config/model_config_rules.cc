@@ -115,7 +115,44 @@ constexpr Rule kRules[] = {
     {"runtime", [](const Proto& p) { return !p.runtime().empty(); }, Action::kWarn, "there are no backend libraries"},
 };
 
+// What model_config_resolve.cc acts upon, for the page.
+struct ObeyedField {
+  std::string_view field, meaning;
+};
+constexpr ObeyedField kObeyed[] = {
+    {"name", "must be the directory's name, or be left out"},
+    {"platform, backend", "may be left out; a name of another server's backend for the same file is understood"},
+    {"max_batch_size", "0: requests are not batched; left out: the range of the model's batch dimension, at most "
+                       "`--default-max-batch-size`, if its rows provably do not mix"},
+    {"input, output", "names (`INPUT__0` by position, too), data_type and dims must fit the model file; may be left out"},
+    {"version_policy", "latest { num_versions }, all {} or specific { versions }; left out: the latest version"},
+    {"instance_group.count", "executors of each version that run at the same time; state belongs to one of them"},
+    {"dynamic_batching.preferred_batch_size", "sizes at which a batch is run without waiting for more"},
+    {"dynamic_batching.max_queue_delay_microseconds", "how long a batch may wait for more rows; an idle instance waits no longer"},
+    {"dynamic_batching.preserve_ordering", "answers leave in the order in which the requests came"},
+    {"dynamic_batching.default_queue_policy", "max_queue_size, default_timeout_microseconds, timeout_action, allow_timeout_override"},
+    {"default_model_filename", "another name for the model file in each version directory"},
+    {"parameters", "`dynamic_batching` = `off` switches batching off; others are shown to clients"},
+};
+
 }  // namespace
+
+std::string ModelConfigMarkdown() {
+  std::string page =
+      "# Fields of a model's configuration\n\n"
+      "Generated from the table in `server/config/model_config_rules.cc`; change that, then run `make docs`.\n"
+      "A configuration, `config.pbtxt` or `config.json`, is optional: what it leaves out is read from the model file.\n\n"
+      "## Obeyed\n\n| field | meaning |\n|---|---|\n";
+  for (const ObeyedField& row : kObeyed) page += fmt::format("| `{}` | {} |\n", row.field, row.meaning);
+  for (const auto& [action, title] : {std::pair(Action::kRefuse, "Refused: ignoring it would change answers"),
+                                      std::pair(Action::kWarn, "Without effect: accepted with a warning")}) {
+    page += fmt::format("\n## {}\n\n| field | because |\n|---|---|\n", title);
+    for (const Rule& rule : kRules) {
+      if (rule.action == action) page += fmt::format("| `{}` | {} |\n", rule.field, rule.reason);
+    }
+  }
+  return page;
+}
 
 Status ApplyModelConfigRules(const Proto& proto, std::vector<std::string>& warnings) {
   std::string refused;

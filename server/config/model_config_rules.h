@@ -17,6 +17,9 @@ namespace tondar {
 // to `warnings` for each field that has no effect. InvalidArgument names the fields.
 Status ApplyModelConfigRules(const inference::ModelConfig& proto, std::vector<std::string>& warnings);
 
+// docs/model_configuration.md: the fields that are obeyed, refused or without effect.
+std::string ModelConfigMarkdown();
+
 }  // namespace tondar
 
 #endif  // TONDAR_SERVER_CONFIG_MODEL_CONFIG_RULES_H_

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model_config.pb.h"
+#include "server/config/model_config_rules.h"
 #include "server/config/testing/signatures.h"
 
 namespace tondar {
@@ -313,6 +314,14 @@ TEST_F(ModelConfigTest, TensorsThatTheProtocolCannotCarryAreRefused) {
   Signature signature = testing::Fixed();
   signature.outputs[0].dtype = DType::kComplex64;
   EXPECT_THAT(Refusal("", signature), HasSubstr("output 'y' is complex64, which the inference protocol cannot carry"));
+}
+
+TEST(ModelConfigDocs, ThePageIsWhatTheTableSays) {
+  const std::string path = TONDAR_SOURCE_DIR "/docs/model_configuration.md";
+  if (std::getenv("TONDAR_UPDATE_DOCS") != nullptr) std::ofstream(path) << ModelConfigMarkdown();
+  std::ifstream file(path);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  EXPECT_TRUE(text == ModelConfigMarkdown()) << "run this test with TONDAR_UPDATE_DOCS=1";
 }
 
 TEST(ModelConfigExamples, AllLoad) {

@@ -37,7 +37,8 @@ Status CpuGraph::Refuse(const char* call) const {
 Status CpuGraph::CaptureBegin(Stream& stream, PoolId pool, CaptureMode) {
   if (state_ != State::kEmpty) return Refuse("CaptureBegin");
   if (stream.IsCapturing()) return FailedPrecondition("cpu graph: the stream is being captured by another graph");
-  stream_ = static_cast<CpuStream*>(&stream);
+  stream_ = dynamic_cast<CpuStream*>(&stream);
+  if (stream_ == nullptr) return InvalidArgument("cpu graph: the stream is of another device, expected cpu");
   stream_->set_recording(this);
   pool_ = pool == PoolId{} ? NewPool() : pool;
   state_ = State::kCapturing;
@@ -80,7 +81,11 @@ Status CpuGraph::Instantiate() {
 Status CpuGraph::Replay(Stream& stream) {
   if (state_ != State::kInstantiated) return Refuse("Replay");
   if (stream.IsCapturing()) return FailedPrecondition("cpu graph: Replay on a stream that is being captured");
-  CpuStream& cpu_stream = static_cast<CpuStream&>(stream);
+  if (&stream != replayed_on_) {  // once per stream: casting costs more than a small step
+    replayed_on_ = dynamic_cast<CpuStream*>(&stream);
+    if (replayed_on_ == nullptr) return InvalidArgument("cpu graph: the stream is of another device, expected cpu");
+  }
+  CpuStream& cpu_stream = *replayed_on_;
   TONDAR_RETURN_IF_ERROR(cpu_stream.ReserveScratch(scratch_bytes_));
   RunContext& context = cpu_stream.context();
   for (const Entry& entry : entries_) {

@@ -41,6 +41,7 @@ class CpuGraph final : public CapturedGraph, private Recording {
 
   State state_ = State::kEmpty;
   CpuStream* stream_ = nullptr;  // while capturing
+  CpuStream* replayed_on_ = nullptr;
   PoolId pool_;
   Status failure_;
   std::vector<Entry> entries_;

@@ -108,6 +108,9 @@ class CapturedGraph {
   virtual size_t size() const = 0;
 };
 
+// How a body recorded into a captured graph runs, depending on a bool in the device's memory at the time.
+enum class BodyKind : uint8_t { kIf, kIfNot, kWhile /* again and again, as long as the body leaves it true */ };
+
 // An in-order queue of work on one device. One thread at a time. Required: all entries without a default.
 class Stream {
  public:
@@ -124,7 +127,16 @@ class Stream {
   virtual Status Wait(Event& event) = 0;
   virtual Status Synchronize() = 0;
   virtual bool IsCapturing() const { return false; }
+  // Between these, what is recorded becomes a body of the captured graph, which a replay runs or not. They nest. Only
+  // while capturing, on devices with conditional_nodes.
+  virtual Status BeginBody(BodyKind /*kind*/, const std::byte* /*decision*/) {
+    return Unimplemented("this stream has no bodies");
+  }
+  virtual Status EndBody() { return Unimplemented("this stream has no bodies"); }
 };
+
+// Rounds that all loops of one run may take together: more is a loop that does not end.
+inline constexpr int64_t kMaxRounds = int64_t{1} << 24;
 
 struct StreamOptions {
   int threads = 1;  // host devices: of one launch

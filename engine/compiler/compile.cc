@@ -1,5 +1,6 @@
 #include "engine/compiler/compile.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -43,19 +44,19 @@ MapStep CopyStep(const Shape& shape, DType dtype) {
 class Compiler {
  public:
   Compiler(const Graph& graph, const Schedule& schedule, const CompileOptions& options)
-      : graph_(graph), schedule_(schedule), orders_(ChooseMemoryOrders(graph, options)) {}
+      : graph_(graph), schedule_(schedule), options_(options), orders_(ChooseMemoryOrders(graph, options)) {}
 
   Result<CompiledGraph> Run() {
     plan_.symbols = graph_.symbols;
     PlaceInputs();
-    const std::vector<Node*> nodes = graph_.NodeList();
-    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) Direct(**node);
+    DirectAll(graph_);
     for (size_t i = 0; i < schedule_.segments(); ++i) TONDAR_RETURN_IF_ERROR(EmitSegment(i));
     for (size_t i = 0; i < graph_.user_outputs(); ++i) PlaceOutput(*graph_.outputs[i]);
     StoreStates();
     plan_.segments.back().end_step = static_cast<int>(plan_.steps.size());
-    AddChecks();
+    AddChecks(graph_, -1);
     ComputeLifetimes(plan_);
+    MarkBodySlots();
     return std::move(plan_);
   }
 
@@ -96,11 +97,19 @@ class Compiler {
     return OkStatus();
   }
 
-  void AddChecks() {
-    for (const ShapeCheck& check : graph_.checks) {
+  // `body`: the step at which the graph's steps begin, if a control step decides about them.
+  void AddChecks(const Graph& graph, int body) {
+    for (const ShapeCheck& check : graph.checks) {
       if (check.left == check.right) continue;
       plan_.checks.push_back(check);
       plan_.checks.back().segment = std::max(schedule_.SegmentOf(check.left), schedule_.SegmentOf(check.right));
+      plan_.checks.back().body = body;
+    }
+  }
+
+  void MarkBodySlots() {
+    for (const auto& [begin, end] : bodies_) {
+      for (Slot& slot : plan_.slots) slot.in_body = slot.in_body || (slot.first_step >= begin && slot.last_step < end);
     }
   }
 
@@ -117,6 +126,11 @@ class Compiler {
     return {slot, value.dtype, value.shape, StridesInOrder(value.shape, order), Dim(0)};
   }
 
+  void DirectAll(const Graph& graph) {
+    const std::vector<Node*> nodes = graph.NodeList();
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) Direct(**node);
+  }
+
   // Decides, from the last node to the first, which steps write straight into a concat's result.
   void Direct(const Node& node) {
     if (node.op != kConcat) return;
@@ -127,7 +141,7 @@ class Compiler {
     const Value* value = concat.inputs[input];
     while (const Node* view = ViewMaking(value)) value = view->inputs[0];
     // What the caller gives or takes has a place already, as has what another concat holds.
-    if (value->producer == nullptr || graph_.IsOutput(value) || destinations_.contains(value)) return;
+    if (value->producer == nullptr || value->graph->IsOutput(value) || destinations_.contains(value)) return;
     // ... and when it runs, the whole must have one, too.
     if (schedule_.SegmentOf(concat.outputs[0]->shape) > schedule_.SegmentOf(*value->producer)) return;
     destinations_[value] = {&concat, input};
@@ -143,19 +157,116 @@ class Compiler {
       EmitConcat(node);
       return OkStatus();
     }
+    if (node.op == kCondOp) return EmitCond(node);
+    if (node.op == kWhileOp) return EmitWhile(node);
     const std::optional<View> view = ViewOf(node);
     if (!view) return Internal("node '{}' ({}) is neither a step nor a view", node.name, node.op);
     EmitView(node, *view);
     return OkStatus();
   }
 
+  // ---- Bodies ----
+
+  Operand NewPlace(const Value& value) {
+    return Dense(value, AddSlot(SlotRole::kTemporary, value), RowMajor(value.shape.size()));
+  }
+
+  size_t AddControl(const Node& node, Control::Kind kind, Operand decision) {
+    Step step{node.name, {}, {std::move(decision)}, {}};
+    step.control.kind = kind;
+    plan_.steps.push_back(std::move(step));
+    return plan_.steps.size() - 1;
+  }
+
+  // Emits the nodes of a body whose inputs lie at `inputs`, then copies of its results to `results`, at once as it were.
+  Status EmitBody(const Graph& body, std::span<const Operand> inputs, std::span<const Operand> results) {
+    const int begin = static_cast<int>(plan_.steps.size());
+    for (size_t i = 0; i < inputs.size(); ++i) places_[body.inputs[i]] = inputs[i];
+    orders_.merge(ChooseMemoryOrders(body, options_));
+    DirectAll(body);
+    for (const auto& node : body.nodes()) TONDAR_RETURN_IF_ERROR(Emit(*node));
+    std::vector<std::pair<Operand, Operand>> stores;
+    for (size_t i = 0; i < results.size(); ++i) Store(*body.outputs[i], results[i], results, stores);
+    for (const auto& [from, to] : stores) AddCopy(body.name, from, to);
+    AddChecks(body, begin);
+    bodies_.emplace_back(begin, static_cast<int>(plan_.steps.size()));
+    return OkStatus();
+  }
+
+  // Notes the copy that brings `value` to `to`, by way of another place if it lies where one of `all` will be written.
+  void Store(const Value& value, const Operand& to, std::span<const Operand> all,
+             std::vector<std::pair<Operand, Operand>>& stores) {
+    Operand place = Place(value);
+    if (place.slot == to.slot && WindowOf(place) == WindowOf(to)) return;
+    if (std::any_of(all.begin(), all.end(), [&](const Operand& other) { return other.slot == place.slot; })) {
+      const Operand aside = NewPlace(value);
+      AddCopy(value.name, place, aside);
+      place = aside;
+    }
+    stores.emplace_back(place, to);
+  }
+
+  // inputs: the decision, then what both bodies take.
+  Status EmitCond(const Node& node) {
+    std::vector<Operand> inputs, results;
+    for (size_t i = 1; i < node.inputs.size(); ++i) inputs.push_back(Place(*node.inputs[i]));
+    for (const Value* output : node.outputs) results.push_back(places_[output] = NewPlace(*output));
+    const size_t control = AddControl(node, Control::Kind::kCond, Place(*node.inputs[0]));
+    TONDAR_RETURN_IF_ERROR(EmitBody(*node.subgraphs[0], inputs, results));
+    const size_t between = plan_.steps.size();
+    TONDAR_RETURN_IF_ERROR(EmitBody(*node.subgraphs[1], inputs, results));
+    plan_.steps[control].control.first = static_cast<int>(between - control - 1);
+    plan_.steps[control].control.second = static_cast<int>(plan_.steps.size() - between);
+    return OkStatus();
+  }
+
+  // inputs: what is carried from round to round, as many as outputs, then what all rounds take.
+  Status EmitWhile(const Node& node) {
+    std::vector<Operand> carried, inputs;
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      carried.push_back(places_[node.outputs[i]] = NewPlace(*node.outputs[i]));
+      AddCopy(node.name, Place(*node.inputs[i]), carried.back());
+    }
+    inputs = carried;
+    for (size_t i = carried.size(); i < node.inputs.size(); ++i) inputs.push_back(Place(*node.inputs[i]));
+    const Operand decision = NewPlace(*node.subgraphs[0]->outputs[0]);
+    const size_t control = AddControl(node, Control::Kind::kWhile, decision);
+    TONDAR_RETURN_IF_ERROR(EmitBody(*node.subgraphs[0], inputs, std::span(&decision, 1)));
+    const size_t between = plan_.steps.size();
+    for (size_t i = 0; i < carried.size(); ++i) carried_.insert(node.subgraphs[1]->inputs[i]);
+    TONDAR_RETURN_IF_ERROR(EmitBody(*node.subgraphs[1], inputs, carried));
+    plan_.steps[control].control.first = static_cast<int>(between - control - 1);
+    plan_.steps[control].control.second = static_cast<int>(plan_.steps.size() - between);
+    return OkStatus();
+  }
+
   void EmitStep(const Node& node) {
     Step step{node.name, *node.body, {}, {}};
     for (const Value* input : node.inputs) step.inputs.push_back(Place(*input));
+    if (const Operand* place = PlaceToOverwrite(node, step)) {
+      places_[node.outputs[0]] = *place;
+      step.outputs.push_back(*place);
+      plan_.steps.push_back(std::move(step));
+      return;
+    }
     for (const Value* output : node.outputs) step.outputs.push_back(PlaceResult(*output));
     MergeRows(step);
     plan_.steps.push_back(std::move(step));
   }
+
+  // Where a scatter may write in place: over a base that a loop carries and that nobody else reads. So a loop that fills
+  // a tensor row by row does not copy it in every round.
+  const Operand* PlaceToOverwrite(const Node& node, const Step& step) const {
+    if (KindOf(*node.body) != StepKind::kScatter) return nullptr;
+    const Value& base = *node.inputs[0];
+    const bool carried = base.producer == nullptr && !base.IsConstant() && base.graph != &graph_;
+    if (!carried || base.users.size() != 1 || base.graph->IsOutput(&base)) return nullptr;
+    if (RoleOf(step.inputs[0]) != SlotRole::kTemporary || !IsContiguousOperand(step.inputs[0])) return nullptr;
+    return IsCarried(base) ? &step.inputs[0] : nullptr;
+  }
+
+  // True for an input of a loop's body that the loop carries, whose place is the loop's own.
+  bool IsCarried(const Value& input) const { return carried_.contains(&input); }
 
   void EmitView(const Node& node, const View& view) {
     const Value& output = *node.outputs[0];
@@ -294,7 +405,10 @@ class Compiler {
 
   const Graph& graph_;
   const Schedule& schedule_;
-  const std::unordered_map<const Value*, MemoryOrder> orders_;
+  const CompileOptions& options_;
+  std::unordered_map<const Value*, MemoryOrder> orders_;
+  std::vector<std::pair<int, int>> bodies_;          // the steps of each body
+  std::unordered_set<const Value*> carried_;         // inputs of loops' bodies
   std::unordered_map<const Value*, Destination> destinations_;
   std::unordered_map<const Value*, Operand> places_;
   CompiledGraph plan_;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/compiler/memory_order.h"
 
 namespace tondar {
@@ -268,6 +270,112 @@ TEST(CompileTest, StoresStatesLast) {
   EXPECT_NE(RoleOf(plan, plan.steps[2].outputs[0]), SlotRole::kState);
   EXPECT_EQ(RoleOf(plan, plan.steps[3].outputs[0]), SlotRole::kState);
   EXPECT_EQ(RoleOf(plan, plan.steps[4].outputs[0]), SlotRole::kState);
+}
+
+constexpr std::string_view kHalve = R"( program {
+    %0 = in0[i0]: float32
+    %1 = 0.5: float32
+    %2 = mul(%0, %1): float32
+    return %2
+  })";
+
+TEST(CompileTest, LaysBothBranchesBehindTheDecision) {
+  const CompiledGraph plan = CompileText(fmt::format(R"(graph g {{
+  input %d: bool []
+  input %x: float32 [4]
+  %y: float32 [4] = cond([%d, %x]) graph yes {{
+    input %a: float32 [4]
+    %b: float32 [4] = step.map(%a, extents=[4]){0}
+    return %b
+  }} graph no {{
+    input %a: float32 [4]
+    return %a
+  }}
+  return %y
+}})", kHalve));
+  ASSERT_EQ(plan.steps.size(), 4U) << "the decision, a map and its copy, a copy";
+  EXPECT_EQ(plan.steps[0].control.kind, Control::Kind::kCond);
+  EXPECT_EQ(plan.steps[0].control.first, 2);
+  EXPECT_EQ(plan.steps[0].control.second, 1);
+  EXPECT_EQ(RoleOf(plan, plan.steps[0].inputs[0]), SlotRole::kInput);
+  EXPECT_EQ(plan.steps[2].outputs[0].slot, plan.outputs[0].slot);
+  EXPECT_EQ(plan.steps[3].outputs[0].slot, plan.outputs[0].slot);
+}
+
+TEST(CompileTest, WhatALoopCarriesTradesPlacesByWayOfAnother) {
+  const CompiledGraph plan = CompileText(R"(graph g {
+  input %go: bool []
+  input %x: float32 [4]
+  input %y: float32 [4]
+  %g: bool [], %a: float32 [4], %b: float32 [4] = while([%go, %x, %y]) graph condition {
+    input %g: bool []
+    input %a: float32 [4]
+    input %b: float32 [4]
+    return %g
+  } graph body {
+    input %g: bool []
+    input %a: float32 [4]
+    input %b: float32 [4]
+    return %g, %b, %a
+  }
+  return %a, %b
+})");
+  const auto loop = std::find_if(plan.steps.begin(), plan.steps.end(), [](const Step& step) { return step.IsControl(); });
+  ASSERT_NE(loop, plan.steps.end());
+  EXPECT_EQ(loop - plan.steps.begin(), 3) << "three are carried in";
+  EXPECT_EQ(loop->control.first, 1) << "the decision is copied to where the loop reads it";
+  EXPECT_EQ(loop->control.second, 4) << "two put aside, two stored";
+  for (const SlotId slot : {plan.outputs[0].slot, plan.outputs[1].slot}) {
+    EXPECT_EQ(plan.slots[static_cast<size_t>(slot)].last_step, 9) << "alive to the end";
+  }
+  const Slot& decision = plan.slots[static_cast<size_t>(loop->inputs[0].slot)];
+  EXPECT_LE(decision.first_step, 3);
+  EXPECT_GE(decision.last_step, 8) << "nothing else may lie there in any round";
+}
+
+TEST(CompileTest, ALoopFillsATensorInPlace) {
+  const CompiledGraph plan = CompileText(R"(graph g {
+  input %go: bool []
+  input %x: float32 [4]
+  %g: bool [], %all: float32 [4] = while([%go, %x]) graph condition {
+    input %g: bool []
+    input %all: float32 [4]
+    return %g
+  } graph body {
+    input %g: bool []
+    input %all: float32 [4]
+    %filled: float32 [4] = step.scatter(%all, extents=[1], op="store") program {
+      %0 = 1.0: float32
+      %1 = 2: int64
+      return %0, %1
+    }
+    return %g, %filled
+  }
+  return %all
+})");
+  const auto fill = std::find_if(plan.steps.begin(), plan.steps.end(), [](const Step& step) { return step.name == "filled"; });
+  ASSERT_NE(fill, plan.steps.end());
+  EXPECT_EQ(fill->inputs[0].slot, fill->outputs[0].slot);
+  EXPECT_EQ(plan.steps.back().name, "filled") << "nothing is copied back";
+}
+
+TEST(CompileTest, AConditionOfABodyHoldsOnlyThere) {
+  const CompiledGraph plan = CompileText(R"(graph g {
+  symbol s0 [1, 8]
+  input %d: bool []
+  input %x: float32 [s0]
+  %y: float32 [s0] = cond([%d, %x]) graph yes {
+    input %a: float32 [s0]
+    check s0 == 4 "four"
+    return %a
+  } graph no {
+    input %a: float32 [s0]
+    return %a
+  }
+  return %y
+})");
+  ASSERT_EQ(plan.checks.size(), 1U);
+  EXPECT_EQ(plan.checks[0].body, 1) << "the step behind the decision";
 }
 
 TEST(CompileTest, RefusesOperators) {

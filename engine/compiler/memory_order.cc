@@ -189,6 +189,7 @@ class Chooser {
       if (auto wish = WishBefore(node, *view, WishFor(node.outputs[0]))) Want(node.inputs[0], std::move(*wish));
       return;
     }
+    if (!node.subgraphs.empty()) return;  // what goes in and out of bodies lies row-major
     const std::optional<Wish> wish = WishFor(node.outputs[0]);
     if (!node.IsStep()) {
       if (!wish) return;
@@ -227,6 +228,10 @@ class Chooser {
       return;
     }
     for (const Value* output : node.outputs) {
+      if (!node.subgraphs.empty()) {
+        orders_[output] = RowMajor(output->shape.size());
+        continue;
+      }
       const std::optional<Wish> wish = WishFor(output);
       const bool decided = wish && wish->need > Need::kTaste;
       orders_[output] = Plain(output->shape, decided ? wish->order : NaturalOrder(node, *output, wish));

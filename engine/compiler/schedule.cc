@@ -30,6 +30,9 @@ void CollectFrom(const LoopProgram& program, std::vector<SymbolId>& symbols) {
 }  // namespace
 
 void CollectSymbols(const Node& node, std::vector<SymbolId>& symbols) {
+  for (const auto& body : node.subgraphs) {
+    for (const auto& inner : body->nodes()) CollectSymbols(*inner, symbols);
+  }
   for (const Value* output : node.outputs) CollectFrom(output->shape, symbols);
   CollectFrom(node.attributes, symbols);
   if (!node.IsStep()) return;
@@ -73,10 +76,18 @@ int Schedule::SegmentFor(const Node& node) const {
   return segment;
 }
 
+// A node with all that its bodies hold.
+void Schedule::Put(const Node& node, int segment) {
+  node_segments_[&node] = segment;
+  for (const auto& body : node.subgraphs) {
+    for (const auto& inner : body->nodes()) Put(*inner, segment);
+  }
+}
+
 // One round: nodes by what is known of symbols, then symbols by the nodes that compute them. True if a symbol became
 // known.
 bool Schedule::Settle(const Graph& graph) {
-  for (const auto& node : graph.nodes()) node_segments_[node.get()] = SegmentFor(*node);
+  for (const auto& node : graph.nodes()) Put(*node, SegmentFor(*node));
   bool progress = false;
   const size_t first = graph.outputs.size() - graph.data_symbols.size();
   for (size_t i = 0; i < graph.data_symbols.size(); ++i) {

@@ -31,6 +31,7 @@ class Schedule {
   explicit Schedule(const Graph& graph);
 
   bool Settle(const Graph& graph);
+  void Put(const Node& node, int segment);
   int Latest(const std::vector<SymbolId>& symbols) const;
   int SegmentFor(const Node& node) const;
 

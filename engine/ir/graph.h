@@ -64,6 +64,11 @@ struct Node {
   const Attribute* Find(std::string_view name) const;
 };
 inline constexpr std::string_view kStepOp = "step";
+// cond(decision: bool [], values...): the results of the first subgraph if true, else of the second; both take the values.
+inline constexpr std::string_view kCondOp = "cond";
+// while(carried..., values...): as long as the first subgraph, of both, says true (bool []), the second's results become
+// what is carried; the outputs are what is carried at the end.
+inline constexpr std::string_view kWhileOp = "while";
 
 // Owns values and nodes. Nodes stay in an order in which producers come first. Thread-compatible.
 class Graph {

@@ -32,13 +32,14 @@ std::vector<OpSchema> ContractionOps();
 std::vector<OpSchema> SpecialOps();
 std::vector<OpSchema> ArrangementOps();
 std::vector<OpSchema> DataSizeOps();
+std::vector<OpSchema> ControlOps();
 
 inline constexpr std::vector<OpSchema> (*kFamilies[])() = {
     ViewOps, CastOps, FactoryOps, UnaryOps, BinaryOps, ActivationOps,
     MatMulOps, ConvolutionOps, PoolingOps, ReductionOps, NormalisationOps, AttentionOps, IndexingOps, QuantisationOps,
     ResizeOps,
     ScatterOps, OrderingOps, EmbeddingBagOps, LossOps, ResamplingOps, ContractionOps,
-    SpecialOps, ArrangementOps, DataSizeOps,
+    SpecialOps, ArrangementOps, DataSizeOps, ControlOps,
 };
 
 }  // namespace tondar

@@ -214,7 +214,11 @@ void LoweringBuilder::Replace(size_t index, Value* value) {
 
 namespace {
 
-bool IsPrimitive(const Node& node) { return node.IsStep() || OpRegistry::Get().Find(node.op)->is_view; }
+bool IsPrimitive(const Node& node) {
+  if (node.IsStep()) return true;
+  const OpSchema& schema = *OpRegistry::Get().Find(node.op);
+  return schema.is_view || schema.is_control;
+}
 
 Status LowerNode(Node& node, const OpSchema& schema) {
   if (schema.lower == nullptr) return Internal("{} '{}' has no lowering", node.op, node.name);

@@ -57,6 +57,8 @@ struct OpSchema {
   Status (*lower)(const Node& node, LoweringBuilder& builder) = nullptr;
   // A primitive that moves no data or is laid out by the compiler: permute, reshape, expand, slice, alias, concat.
   bool is_view = false;
+  // Runs its subgraphs; a primitive, too.
+  bool is_control = false;
   // Lowered by DecomposeGraph, before any other pass: what only spells other operators (flatten, select, split, to).
   bool early = false;
   // False for operators with effects or randomness, which folding, CSE and dead-code removal must leave alone.

@@ -90,6 +90,7 @@ TEST_F(AddSourceOpTest, ClampsSlicesByTheRangesOfSymbols) {
 
 TEST(OpRegistry, HasALoweringForEveryRowThatReachesIt) {
   for (const OpSchema& schema : OpRegistry::Get().all()) {
+    if (schema.is_control) continue;  // made whole by importers, laid out by the compiler
     EXPECT_NE(schema.infer, nullptr) << schema.name;
     EXPECT_TRUE(schema.lower != nullptr || schema.is_view || schema.drop) << schema.name;
   }

@@ -48,6 +48,9 @@ constexpr Pass kPasses[] = {
 std::span<const Pass> Pipeline() { return kPasses; }
 
 Status Optimise(Graph& graph, const PassContext& context) {
+  for (const auto& node : graph.nodes()) {
+    for (const auto& body : node->subgraphs) TONDAR_RETURN_IF_ERROR(Optimise(*body, context).Annotated(node->name));
+  }
   TONDAR_RETURN_IF_ERROR(VerifyGraph(graph).Annotated("before the passes"));
   for (const Pass& pass : kPasses) {
     TONDAR_RETURN_IF_ERROR(pass.run(graph, context).Annotated(fmt::format("pass {}", pass.name)));

@@ -54,7 +54,15 @@ std::string ToString(const Operand& operand, const CompiledGraph& graph) {
   return text;
 }
 
-std::string Describe(const StepBody& body) {
+std::string Describe(const Step& step) {
+  using Kind = Control::Kind;
+  if (step.control.kind == Kind::kCond) {
+    return fmt::format("cond ({} steps if true, then {} if false)", step.control.first, step.control.second);
+  }
+  if (step.control.kind == Kind::kWhile) {
+    return fmt::format("while ({} steps decide, then {} run)", step.control.first, step.control.second);
+  }
+  const StepBody& body = step.body;
   const LoopProgram* epilogue = EpilogueOf(body);
   std::string text(Name(KindOf(body)));
   if (const auto* map = std::get_if<MapStep>(&body)) text += fmt::format("({} instructions)", map->program.body.size());
@@ -65,6 +73,23 @@ std::string Describe(const StepBody& body) {
     }
   }
   return text;
+}
+
+}  // namespace
+
+namespace {
+
+// Every round of a loop reads what was there before it, and its decision.
+void ExtendOverLoop(CompiledGraph& graph, int loop) {
+  const Step& step = graph.steps[static_cast<size_t>(loop)];
+  if (step.control.kind != Control::Kind::kWhile) return;
+  const int end = loop + step.control.first + step.control.second;
+  const SlotId decision = step.inputs[0].slot;
+  for (size_t i = 0; i < graph.slots.size(); ++i) {
+    Slot& slot = graph.slots[i];
+    const bool from_before = slot.first_step <= loop && slot.last_step > loop;
+    if (from_before || static_cast<SlotId>(i) == decision) slot.last_step = std::max(slot.last_step, end);
+  }
 }
 
 }  // namespace
@@ -89,6 +114,7 @@ void ComputeLifetimes(CompiledGraph& graph) {
   for (const Segment& segment : graph.segments) {
     for (const DataSymbol& symbol : segment.symbols) touch(symbol.value, segment.first_step);
   }
+  for (int i = 0; i < steps; ++i) ExtendOverLoop(graph, i);
   // Inputs keep their bytes for the whole run: a caller may run again without writing them anew.
   for (Slot& slot : graph.slots) {
     if (slot.role == SlotRole::kInput) slot.last_step = steps;
@@ -103,7 +129,8 @@ Result<MemoryPlan> PlanMemory(const CompiledGraph& graph, int segment, std::span
   for (size_t i = 0; i < graph.slots.size(); ++i) {
     const Slot& slot = graph.slots[i];
     if (slot.role == SlotRole::kConstant || slot.role == SlotRole::kState || slot.segment != segment) continue;
-    const int64_t size = EvaluateChecked(slot.size_bytes, symbols).value_or(-1);
+    int64_t size = EvaluateChecked(slot.size_bytes, symbols).value_or(-1);
+    if (size < 0 && slot.in_body) size = 0;
     if (size < 0 || size > limit_bytes || __builtin_add_overflow(sum, AlignUp(size), &sum)) {
       return ResourceExhausted("an activation of {} bytes exceeds the limit of {} bytes; send smaller inputs",
                                slot.size_bytes.ToString(graph.symbols), limit_bytes);
@@ -140,7 +167,7 @@ std::string ToString(const CompiledGraph& graph) {
       }
     }
     const Step& step = graph.steps[i];
-    text += fmt::format("{:4} {:28} {}", i, step.name, Describe(step.body));
+    text += fmt::format("{:4} {:28} {}", i, step.name, Describe(step));
     for (const Operand& input : step.inputs) text += fmt::format("\n        <- {}", ToString(input, graph));
     for (const Operand& output : step.outputs) text += fmt::format("\n        -> {}", ToString(output, graph));
     text += "\n";

@@ -26,6 +26,7 @@ struct Slot {
   int constant = -1;                  // kConstant: index into CompiledGraph::constants
   int state = -1;                     // kState: index into CompiledGraph::states
   int segment = 0;                    // the first segment that knows its size
+  bool in_body = false;               // only steps that a control step decides about use it
   int first_step = 0, last_step = 0;  // inclusive; filled by ComputeLifetimes
 };
 
@@ -35,6 +36,8 @@ struct ShapeCheck {
   std::string where = {};  // "add_3: shapes [s0, 4] and [s1, 4]"
   std::string condition = {};  // the same for people who know only the inputs: "x.shape[0] % 2 == 0"; may be empty
   int segment = 0;    // of a compiled graph: the first that knows both
+  // Of a compiled graph: the first step of the body that needs it, which runs only if a control step says so; -1: always.
+  int body = -1;
 };
 
 // A tensor that runs read and write and that stays between them: a buffer of the model. Contiguous.
@@ -70,7 +73,7 @@ struct CompiledGraph {
   std::vector<ShapeCheck> checks;
 };
 
-// Fills first_step and last_step of every slot from the steps' operands.
+// Fills first_step and last_step of every slot from the steps' operands. What a loop reads from before it lives to its end.
 void ComputeLifetimes(CompiledGraph& graph);
 
 // Where each slot lies in one arena, for concrete sizes. Slots whose lifetimes overlap never share a byte.
@@ -79,7 +82,8 @@ struct MemoryPlan {
   int64_t arena_bytes = 0;
 };
 
-// Places the slots of one segment. Greedy by size, 64-byte aligned. Pure. ResourceExhausted: a size is negative or
+// Places the slots of one segment. Greedy by size, 64-byte aligned. Pure. A slot of a body whose sizes make no sense (a
+// branch that these shapes exclude) gets none. ResourceExhausted: a size is negative or
 // overflows, or the sum exceeds `limit_bytes`.
 Result<MemoryPlan> PlanMemory(const CompiledGraph& graph, int segment, std::span<const int64_t> symbols,
                               int64_t limit_bytes);

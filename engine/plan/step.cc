@@ -8,6 +8,11 @@ std::string_view Name(StepKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
+std::string_view KindName(const Step& step) {
+  static constexpr std::string_view kControls[] = {"", "cond", "while"};
+  return step.IsControl() ? kControls[static_cast<size_t>(step.control.kind)] : Name(KindOf(step.body));
+}
+
 const LoopProgram* EpilogueOf(const StepBody& body) {
   if (const auto* matmul = std::get_if<MatMulStep>(&body)) return &matmul->epilogue;
   if (const auto* conv = std::get_if<ConvStep>(&body)) return &conv->epilogue;

@@ -92,7 +92,7 @@ enum class ScatterOp : uint8_t { kStore, kAdd, kMultiply, kMax, kMin };
 
 // output = base; then at every point of `extents`, in row-major order, output[target] = output[target] op value. The order
 // decides which of several values for one element is stored, and how their sum rounds, so that neither depends on threads.
-// inputs: base, with the output's shape and dtype, then what the program loads. program.results[0]: the value, of the
+// inputs: base, with the output's shape and dtype (and perhaps its very place), then what the program loads. program.results[0]: the value, of the
 // output's dtype. results[1 + d], int64: the target's position along output dim d. Below zero counts from the end; outside
 // [-extent, extent) is the request's error: the step fails with InvalidArgument. A position that is the kIndex of a loop
 // dim lets devices split the work along it.
@@ -109,8 +109,8 @@ struct SortStep {
   bool descending = false;
 };
 
-// What a step does, without its operands. A lowered graph node holds one. Further kinds (rnn, linalg, fft,
-// mx_matmul, cond, while, scan body) join the variant at its end.
+// What a step does, without its operands. A lowered graph node holds one. Further kinds (rnn, linalg, fft, mx_matmul)
+// join the variant at its end.
 using StepBody = std::variant<MapStep, ReduceStep, ScanStep, MatMulStep, ConvStep, AttentionStep, NormStep, ScatterStep,
                               SortStep>;
 
@@ -136,12 +136,26 @@ struct Operand {
   Dim offset;     // in elements, of element [0, 0, ...]
 };
 
+// A step that does nothing itself: by its one input, a bool, it decides about steps that follow it.
+struct Control {
+  enum class Kind : uint8_t { kNone, kCond, kWhile };
+  Kind kind = Kind::kNone;
+  // The `first` steps behind it: kCond runs them if the bool is true; kWhile has them compute it, before each round.
+  // The `second` steps behind those: kCond runs them if it is false; kWhile as long as it is true.
+  int first = 0, second = 0;
+};
+
 struct Step {
   std::string name;  // of the node it came from, for people
-  StepBody body;
+  StepBody body;     // of no meaning if it is a control step
   std::vector<Operand> inputs;
   std::vector<Operand> outputs;
+  Control control = {};
+
+  bool IsControl() const { return control.kind != Control::Kind::kNone; }
 };
+// "matmul", "cond".
+std::string_view KindName(const Step& step);
 
 }  // namespace tondar
 

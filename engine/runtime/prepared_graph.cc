@@ -46,6 +46,7 @@ bool IsConcrete(const Operand& operand) {
 Status CheckSupport(const CompiledGraph& graph, const Device& device) {
   std::string refused;
   for (const Step& step : graph.steps) {
+    if (step.IsControl()) continue;  // the session's own work
     const Status status = device.Supports(step);
     if (!status.ok()) refused += fmt::format("\n  {} '{}': {}", Name(KindOf(step.body)), step.name, status.message());
   }
@@ -63,6 +64,14 @@ Result<std::shared_ptr<const PreparedGraph>> PreparedGraph::Create(CompiledGraph
   return std::shared_ptr<const PreparedGraph>(std::move(prepared));
 }
 
+// Constants that a control step decides by.
+void PreparedGraph::KeepInputs(const Step& step, std::vector<bool>& read) const {
+  for (const Operand& input : step.inputs) {
+    const Slot& slot = graph_.slots[static_cast<size_t>(input.slot)];
+    if (slot.role == SlotRole::kConstant) read[static_cast<size_t>(slot.constant)] = true;
+  }
+}
+
 Status PreparedGraph::PrepareKernels() {
   constant_addresses_.assign(graph_.constants.size(), nullptr);
   std::vector<bool> read(graph_.constants.size(), false);
@@ -72,6 +81,11 @@ Status PreparedGraph::PrepareKernels() {
   }
   std::vector<int> readers = CountReaders(graph_);
   for (const Step& step : graph_.steps) {
+    if (step.IsControl()) {
+      kernels_.push_back(nullptr);
+      KeepInputs(step, read);
+      continue;
+    }
     std::vector<Constant> windows(step.inputs.size());
     std::vector<const Constant*> constants(step.inputs.size(), nullptr);
     for (size_t i = 0; i < step.inputs.size(); ++i) {

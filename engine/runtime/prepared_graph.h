@@ -19,7 +19,7 @@ class PreparedGraph {
 
   const CompiledGraph& graph() const { return graph_; }
   Device& device() const { return device_; }
-  const Kernel& kernel(size_t step) const { return *kernels_[step]; }
+  const Kernel& kernel(size_t step) const { return *kernels_[step]; }  // of a step that is no control step
   // Device address of element 0 of constants[index]; null if no launch reads it.
   std::byte* constant_address(size_t index) const { return constant_addresses_[index]; }
 
@@ -30,12 +30,13 @@ class PreparedGraph {
   PreparedGraph(CompiledGraph graph, Device& device) : graph_(std::move(graph)), device_(device) {}
 
   Status PrepareKernels();
+  void KeepInputs(const Step& step, std::vector<bool>& read) const;
   Status PlaceConstants();
   Status Upload(Stream& stream, size_t index);
 
   CompiledGraph graph_;
   Device& device_;
-  std::vector<std::unique_ptr<Kernel>> kernels_;        // one per step
+  std::vector<std::unique_ptr<Kernel>> kernels_;        // one per step, null for control steps
   std::vector<std::byte*> constant_addresses_;          // one per constant
   std::vector<std::unique_ptr<Buffer>> constant_buffers_;  // of devices that cannot read host memory
   size_t weight_bytes_ = 0, packed_bytes_ = 0;

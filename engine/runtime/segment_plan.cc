@@ -5,18 +5,14 @@
 namespace tondar {
 namespace {
 
-Status RunChecks(const CompiledGraph& graph, size_t segment, std::span<const int64_t> symbols) {
-  for (const ShapeCheck& check : graph.checks) {
-    if (check.segment != static_cast<int>(segment)) continue;
-    const int64_t left = check.left.Evaluate(symbols), right = check.right.Evaluate(symbols);
-    if (left == right) continue;
-    if (!check.condition.empty()) {
-      return InvalidArgument("the model was exported for inputs with {}, which these are not", check.condition);
-    }
-    return InvalidArgument("sizes do not fit together: {} is {} and {} is {}, but they must be equal, at {}",
-                           check.left.ToString(graph.terms), left, check.right.ToString(graph.terms), right, check.where);
+Status RunCheck(const CompiledGraph& graph, const ShapeCheck& check, std::span<const int64_t> symbols) {
+  const int64_t left = check.left.Evaluate(symbols), right = check.right.Evaluate(symbols);
+  if (left == right) return OkStatus();
+  if (!check.condition.empty()) {
+    return InvalidArgument("the model was exported for inputs with {}, which these are not", check.condition);
   }
-  return OkStatus();
+  return InvalidArgument("sizes do not fit together: {} is {} and {} is {}, but they must be equal, at {}",
+                         check.left.ToString(graph.terms), left, check.right.ToString(graph.terms), right, check.where);
 }
 
 }  // namespace
@@ -25,7 +21,12 @@ Result<std::unique_ptr<SegmentPlan>> SegmentPlan::Create(const PreparedGraph& pr
                                                          std::vector<int64_t> symbols, int64_t limit_bytes) {
   const CompiledGraph& graph = prepared.graph();
   std::unique_ptr<SegmentPlan> plan(new SegmentPlan(prepared, previous));
-  TONDAR_RETURN_IF_ERROR(RunChecks(graph, plan->segment_, symbols));
+  for (const ShapeCheck& check : graph.checks) {
+    if (check.segment != static_cast<int>(plan->segment_)) continue;
+    Status status = RunCheck(graph, check, symbols);
+    if (!status.ok() && check.body < 0) return status;
+    if (!status.ok()) plan->excluded_.push_back({check.body, std::move(status)});
+  }
   TONDAR_ASSIGN_OR_RETURN(plan->memory_, PlanMemory(graph, static_cast<int>(plan->segment_), symbols, limit_bytes));
   plan->symbols_ = std::move(symbols);
   const Segment& segment = graph.segments[plan->segment_];
@@ -79,6 +80,13 @@ void SegmentPlan::Displace(size_t first) {
     eager_runs = 0;
   }
   for (const std::unique_ptr<SegmentPlan>& plan : next_) plan->Displace(first);
+}
+
+Status SegmentPlan::CheckBody(int step) const {
+  for (const Exclusion& exclusion : excluded_) {
+    if (exclusion.body == step) return exclusion.why;
+  }
+  return OkStatus();
 }
 
 KernelArguments SegmentPlan::arguments(size_t step) const {

@@ -45,7 +45,9 @@ class SegmentPlan {
   SegmentPlan* FindNext(std::span<const int64_t> symbols) const;
   // Keeps at most `limit` of them.
   SegmentPlan* AddNext(std::unique_ptr<SegmentPlan> plan, size_t limit);
-  bool is_placed() const { return is_placed_; }
+  // InvalidArgument: the body that begins with `step` needs other sizes than these, so it must not run.
+  Status CheckBody(int step) const;
+  bool excludes_bodies() const { return !excluded_.empty(); }
 
   // The captured graph; null before one was made.
   std::unique_ptr<CapturedGraph> captured;
@@ -63,6 +65,11 @@ class SegmentPlan {
   const size_t segment_;
   std::vector<int64_t> symbols_;  // later segments' are not known and zero
   MemoryPlan memory_;
+  struct Exclusion {
+    int body;
+    Status why;
+  };
+  std::vector<Exclusion> excluded_;
   bool is_placed_ = false;
   std::byte* arena_ = nullptr;
   std::vector<std::byte*> states_;      // where the session's memory of each state lies

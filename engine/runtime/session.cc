@@ -4,6 +4,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
+#include "engine/runtime/step_runner.h"
 
 namespace tondar {
 namespace {
@@ -235,11 +236,9 @@ Result<SegmentPlan*> DeviceSession::Advance(SegmentPlan& plan) {
 
 Status DeviceSession::RunSteps(const SegmentPlan& plan) {
   const CompiledGraph& graph = prepared_->graph();
-  const Segment& segment = graph.segments[plan.segment()];
-  for (auto i = static_cast<size_t>(segment.first_step); i < static_cast<size_t>(segment.end_step); ++i) {
-    TONDAR_RETURN_IF_ERROR(stream_->Launch(prepared_->kernel(i), plan.arguments(i), graph.steps[i].name.c_str()));
-  }
-  return OkStatus();
+  return RunSegment(graph, plan, *stream_, [&](size_t i) {
+    return stream_->Launch(prepared_->kernel(i), plan.arguments(i), graph.steps[i].name.c_str());
+  });
 }
 
 // Policy: a device that replays on its own is warmed up by one eager run, so that lazily made library handles and
@@ -248,6 +247,8 @@ Status DeviceSession::RunSteps(const SegmentPlan& plan) {
 Status DeviceSession::CaptureIfDue(SegmentPlan& plan) {
   const Capabilities& can = prepared_->device().properties().capabilities;
   if (!options_.capture || !can.graphs || plan.capture_refused || plan.captured != nullptr) return OkStatus();
+  // Bodies that these sizes exclude cannot be recorded, and are few: the host decides.
+  if (plan.excludes_bodies()) return OkStatus();
   if (plan.eager_runs < (can.native_graphs || plan.segment() > 0 ? 1u : 0u)) return OkStatus();
   TONDAR_ASSIGN_OR_RETURN(std::unique_ptr<CapturedGraph> graph, prepared_->device().CreateGraph());
   TONDAR_RETURN_IF_ERROR(graph->CaptureBegin(*stream_, PoolId{}, CaptureMode::kDefault));
@@ -318,22 +319,23 @@ Status DeviceSession::RunProfiled(std::vector<StepTime>& steps) {
 }
 
 Status DeviceSession::ProfileSteps(const SegmentPlan& plan, std::vector<StepTime>& steps) {
-  const CompiledGraph& graph = prepared_->graph();
-  const Segment& segment = graph.segments[plan.segment()];
-  for (auto i = static_cast<size_t>(segment.first_step); i < static_cast<size_t>(segment.end_step); ++i) {
-    // One captured graph per step: what is timed is the work, not the preparation of a launch.
-    TONDAR_ASSIGN_OR_RETURN(std::unique_ptr<CapturedGraph> one, prepared_->device().CreateGraph());
-    TONDAR_RETURN_IF_ERROR(one->CaptureBegin(*stream_, PoolId{}, CaptureMode::kDefault));
-    const Status launched = stream_->Launch(prepared_->kernel(i), plan.arguments(i), graph.steps[i].name.c_str());
-    TONDAR_RETURN_IF_ERROR(one->CaptureEnd());
-    TONDAR_RETURN_IF_ERROR(launched);
-    TONDAR_RETURN_IF_ERROR(one->Instantiate());
-    const TimePoint begin = Clock::Real().Now();
-    TONDAR_RETURN_IF_ERROR(one->Replay(*stream_));
-    TONDAR_RETURN_IF_ERROR(stream_->Synchronize());
-    const Duration elapsed = Clock::Real().Now() - begin;
-    steps.push_back({graph.steps[i].name, std::string(Name(KindOf(graph.steps[i].body))), elapsed.count()});
-  }
+  return RunSegment(prepared_->graph(), plan, *stream_, [&](size_t i) { return ProfileStep(plan, i, steps); });
+}
+
+// One captured graph per step: what is timed is the work, not the preparation of a launch.
+Status DeviceSession::ProfileStep(const SegmentPlan& plan, size_t i, std::vector<StepTime>& steps) {
+  const Step& step = prepared_->graph().steps[i];
+  TONDAR_ASSIGN_OR_RETURN(std::unique_ptr<CapturedGraph> one, prepared_->device().CreateGraph());
+  TONDAR_RETURN_IF_ERROR(one->CaptureBegin(*stream_, PoolId{}, CaptureMode::kDefault));
+  const Status launched = stream_->Launch(prepared_->kernel(i), plan.arguments(i), step.name.c_str());
+  TONDAR_RETURN_IF_ERROR(one->CaptureEnd());
+  TONDAR_RETURN_IF_ERROR(launched);
+  TONDAR_RETURN_IF_ERROR(one->Instantiate());
+  const TimePoint begin = Clock::Real().Now();
+  TONDAR_RETURN_IF_ERROR(one->Replay(*stream_));
+  TONDAR_RETURN_IF_ERROR(stream_->Synchronize());
+  const Duration elapsed = Clock::Real().Now() - begin;
+  steps.push_back({step.name, std::string(KindName(step)), elapsed.count()});
   return OkStatus();
 }
 

@@ -60,6 +60,7 @@ class DeviceSession final : public Session {
   Status CheckSymbol(SymbolId symbol, int64_t value) const;
   Status RunSteps(const SegmentPlan& plan);
   Status ProfileSteps(const SegmentPlan& plan, std::vector<StepTime>& steps);
+  Status ProfileStep(const SegmentPlan& plan, size_t step, std::vector<StepTime>& steps);
   Status CaptureIfDue(SegmentPlan& plan);
   Status Execute(SegmentPlan& plan);
   Status CopyInputs();

@@ -89,6 +89,20 @@ def test_inspect_shows_what_it_can_of_a_model_that_is_not_supported(tmp_path):
     assert shown["supported"] is False and shown["inputs"][0]["name"] == "input" and "mine.linear" in shown["error"]
 
 
+def test_all_that_is_missing_is_listed_in_branches_too(tmp_path):
+    target = tmp_path / "odd.pt2"
+    with zipfile.ZipFile(FIXTURES / "cond_branch/core.pt2") as old, zipfile.ZipFile(target, "w") as new:
+        for record in old.infolist():
+            data = old.read(record)
+            if record.filename.endswith("models/model.json"):
+                for name in (b"tanh", b"sigmoid", b"relu", b"sub", b"gt"):
+                    data = data.replace(b"aten." + name + b".", b"mine." + name + b".")
+            new.writestr(record.filename, data)
+    answer = tondar("inspect", target)
+    assert answer.returncode == 1 and "5 things are not supported" in answer.stderr
+    assert all(f"mine.{name}." in answer.stderr for name in ("tanh", "sigmoid", "relu", "sub", "gt"))
+
+
 def test_inspect(tmp_path):
     answer = tondar("inspect", FIXTURES / "bert_thin/model.pt2", "--json")
     shown = json.loads(answer.stdout)

@@ -1,4 +1,4 @@
-"""Models that remember, that take Python numbers, and whose results' sizes depend on the data."""
+"""Models that remember, decide, take Python numbers, and whose results' sizes depend on the data."""
 import json
 
 import numpy as np
@@ -9,7 +9,7 @@ import tritonclient.http
 import server
 from conftest import FIXTURES
 
-NAMES = ("gpt_thin_state", "mutation", "unbacked", "int_input")
+NAMES = ("gpt_thin_state", "mutation", "unbacked", "int_input", "cond_branch", "cond_on_size", "while_loop", "scan_rnn")
 
 
 @pytest.fixture(scope="module", params=("model.pt2", "core.pt2"))
@@ -55,8 +55,8 @@ def test_state_goes_on_from_call_to_call_and_begins_with_the_file(running, model
 
 
 @pytest.mark.parametrize("module", (tritonclient.http, tritonclient.grpc))
-@pytest.mark.parametrize("model", ("unbacked", "int_input"))
-def test_sizes_that_depend_on_data(running, module, model):
+@pytest.mark.parametrize("model", ("unbacked", "int_input", "cond_branch", "cond_on_size", "while_loop", "scan_rnn"))
+def test_sizes_and_decisions_that_depend_on_data(running, module, model):
     for number in (0, 1, 2, 1, 0):
         check(ask(running, module, model, arrays(model, "inputs", number)), arrays(model, "outputs", number))
 

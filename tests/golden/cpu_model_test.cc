@@ -160,6 +160,16 @@ TEST_P(CpuModel, StateGoesOnInAnotherSession) {
   EXPECT_FALSE(second->CopyStateIn(0, std::span(saved[0]).subspan(1)).ok()) << "a wrong size";
 }
 
+TEST_P(CpuModel, StepByStepGivesTheBitsOfAReplay) {
+  const auto replayed = NewSession(1);
+  const auto eager = model_->CreateSession({.threads = 1, .capture = false}).value();
+  for (const auto& inputs : InputSets()) {
+    ExpectSameBits(RunOnce(*eager, inputs), RunOnce(*replayed, inputs));
+    if (!IsStateful()) ExpectSameBits(RunOnce(*replayed, inputs), RunOnce(*eager, inputs));
+  }
+  EXPECT_EQ(eager->counters().replays, 0u);
+}
+
 TEST_P(CpuModel, ThreadsDoNotChangeBits) {
   const auto alone = NewSession(1), split = NewSession(3);
   for (const auto& inputs : InputSets()) ExpectSameBits(RunOnce(*split, inputs), RunOnce(*alone, inputs));

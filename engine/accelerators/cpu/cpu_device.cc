@@ -46,6 +46,7 @@ CpuDevice::CpuDevice(const CpuKernels& kernels) : kernels_(kernels) {
   properties_.alignment_bytes = kAlignment;
   properties_.capabilities.host_addressable = true;
   properties_.capabilities.graphs = true;
+  properties_.capabilities.conditional_nodes = true;
 }
 
 // Large buffers start at a huge page and ask for such pages: fewer TLB misses, and faster first touch.

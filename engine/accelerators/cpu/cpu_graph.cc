@@ -25,6 +25,8 @@ void CpuGraph::Detach() {
 
 void CpuGraph::Clear() {
   entries_.clear();
+  open_bodies_.clear();
+  has_jumps_ = false;
   scratch_bytes_ = 0;
   failure_ = OkStatus();
   state_ = State::kEmpty;
@@ -50,6 +52,22 @@ void CpuGraph::Append(BoundCall call, const char* label) {
   entries_.push_back({std::move(call), label});
 }
 
+Status CpuGraph::BeginBody(BodyKind kind, const std::byte* decision) {
+  open_bodies_.push_back({kind, entries_.size()});
+  entries_.push_back({BoundCall(), "", decision, kind != BodyKind::kIfNot, kNoJump});
+  has_jumps_ = true;
+  return OkStatus();
+}
+
+Status CpuGraph::EndBody() {
+  if (open_bodies_.empty()) return FailedPrecondition("cpu graph: EndBody without BeginBody");
+  const OpenBody body = open_bodies_.back();
+  open_bodies_.pop_back();
+  if (body.kind == BodyKind::kWhile) entries_.push_back({BoundCall(), "while", nullptr, false, body.begin});
+  entries_[body.begin].target = entries_.size();
+  return OkStatus();
+}
+
 void CpuGraph::Invalidate(const Status& status) {
   if (failure_.ok()) failure_ = status;
 }
@@ -62,6 +80,7 @@ void CpuGraph::StreamGone() {
 Status CpuGraph::CaptureEnd() {
   if (state_ != State::kCapturing) return Refuse("CaptureEnd");
   Detach();
+  if (!open_bodies_.empty()) Invalidate(FailedPrecondition("cpu graph: CaptureEnd within a body"));
   if (!failure_.ok()) {
     const Status failure = failure_;
     Clear();
@@ -87,10 +106,30 @@ Status CpuGraph::Replay(Stream& stream) {
   }
   CpuStream& cpu_stream = *replayed_on_;
   TONDAR_RETURN_IF_ERROR(cpu_stream.ReserveScratch(scratch_bytes_));
-  RunContext& context = cpu_stream.context();
+  return has_jumps_ ? ReplayWithJumps(cpu_stream.context()) : ReplayCalls(cpu_stream.context());
+}
+
+Status CpuGraph::ReplayCalls(RunContext& context) const {
   for (const Entry& entry : entries_) {
     entry.call.Run(context);
     if (context.error->failed()) [[unlikely]] return context.error->Take(entry.label);
+  }
+  return OkStatus();
+}
+
+Status CpuGraph::ReplayWithJumps(RunContext& context) const {
+  int64_t rounds = 0;
+  for (size_t i = 0; i < entries_.size();) {
+    const Entry& entry = entries_[i++];
+    if (entry.target == kNoJump) {
+      entry.call.Run(context);
+      if (context.error->failed()) return context.error->Take(entry.label);
+    } else if (entry.decision == nullptr) {
+      if (++rounds > kMaxRounds) return InvalidArgument("a loop did not end after {} rounds", kMaxRounds);
+      i = entry.target;
+    } else if ((*entry.decision != std::byte{0}) != entry.runs) {
+      i = entry.target;
+    }
   }
   return OkStatus();
 }

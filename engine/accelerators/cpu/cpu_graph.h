@@ -10,6 +10,7 @@
 
 namespace tondar::cpu {
 
+// A body is a stretch of the list that a jump at its beginning may pass over, and that a loop's jump at its end repeats.
 // One thread at a time. The kernels and memory that it recorded must outlive its replays.
 class CpuGraph final : public CapturedGraph, private Recording {
  public:
@@ -26,6 +27,8 @@ class CpuGraph final : public CapturedGraph, private Recording {
 
  private:
   void Append(BoundCall call, const char* label) override;
+  Status BeginBody(BodyKind kind, const std::byte* decision) override;
+  Status EndBody() override;
   void Invalidate(const Status& status) override;
   void StreamGone() override;
 
@@ -33,9 +36,20 @@ class CpuGraph final : public CapturedGraph, private Recording {
   struct Entry {
     BoundCall call;
     const char* label;
+    // Of a jump: to there, unless the bool at `decision` is `runs`; always if there is none.
+    const std::byte* decision = nullptr;
+    bool runs = false;
+    size_t target = kNoJump;
+  };
+  static constexpr size_t kNoJump = SIZE_MAX;
+  struct OpenBody {
+    BodyKind kind;
+    size_t begin;  // of its first jump
   };
 
   Status Refuse(const char* call) const;
+  Status ReplayCalls(RunContext& context) const;
+  Status ReplayWithJumps(RunContext& context) const;
   void Detach();
   void Clear();
 
@@ -45,6 +59,8 @@ class CpuGraph final : public CapturedGraph, private Recording {
   PoolId pool_;
   Status failure_;
   std::vector<Entry> entries_;
+  std::vector<OpenBody> open_bodies_;  // while capturing
+  bool has_jumps_ = false;
   size_t scratch_bytes_ = 0;
 };
 

@@ -74,5 +74,83 @@ TEST(CpuGraph, AReplayAllocatesNothing) {
   }
 }
 
+// Records bodies that set bytes.
+class CpuBodies : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    stream_ = std::move(*device_.CreateStream({.threads = 1}));
+    graph_ = std::move(*device_.CreateGraph());
+    ASSERT_TRUE(graph_->CaptureBegin(*stream_, {}, CaptureMode::kDefault).ok());
+  }
+  Status Set(std::byte* place, int value) { return stream_->Fill(place, static_cast<std::byte>(value), 1); }
+  void Finish() {
+    ASSERT_TRUE(graph_->CaptureEnd().ok());
+    ASSERT_TRUE(graph_->Instantiate().ok());
+  }
+
+  CpuDevice device_{KernelsFor(DescribeCpu().highest, MicroArchitecture::kOther)};
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<CapturedGraph> graph_;
+  std::byte decision_{0}, other_{0}, taken_{0}, skipped_{0};
+};
+
+TEST_F(CpuBodies, AReplayDecidesByWhatIsInMemoryThen) {
+  ASSERT_TRUE(stream_->BeginBody(BodyKind::kIf, &decision_).ok());
+  ASSERT_TRUE(Set(&taken_, 1).ok());
+  ASSERT_TRUE(stream_->BeginBody(BodyKind::kIfNot, &other_).ok());
+  ASSERT_TRUE(Set(&taken_, 2).ok());
+  ASSERT_TRUE(stream_->EndBody().ok());
+  ASSERT_TRUE(stream_->EndBody().ok());
+  ASSERT_TRUE(stream_->BeginBody(BodyKind::kIfNot, &decision_).ok());
+  ASSERT_TRUE(Set(&skipped_, 1).ok());
+  ASSERT_TRUE(stream_->EndBody().ok());
+  Finish();
+  struct Case {
+    int decision, other, taken, skipped;
+  };
+  for (const Case& c : {Case{1, 1, 1, 0}, {1, 0, 2, 0}, {0, 1, 0, 1}, {0, 0, 0, 1}}) {
+    decision_ = static_cast<std::byte>(c.decision);
+    other_ = static_cast<std::byte>(c.other);
+    taken_ = skipped_ = std::byte{0};
+    const int64_t before = allocations;
+    ASSERT_TRUE(graph_->Replay(*stream_).ok());
+    EXPECT_EQ(allocations - before, 0);
+    EXPECT_EQ(taken_, static_cast<std::byte>(c.taken));
+    EXPECT_EQ(skipped_, static_cast<std::byte>(c.skipped));
+  }
+}
+
+TEST_F(CpuBodies, ALoopGoesOnWhileItsBodyLeavesTheDecisionTrue) {
+  ASSERT_TRUE(stream_->BeginBody(BodyKind::kWhile, &decision_).ok());
+  ASSERT_TRUE(stream_->CopyWithin(&decision_, &other_, 1).ok());
+  ASSERT_TRUE(Set(&other_, 0).ok());
+  ASSERT_TRUE(Set(&taken_, 1).ok());
+  ASSERT_TRUE(stream_->EndBody().ok());
+  Finish();
+  ASSERT_TRUE(graph_->Replay(*stream_).ok());
+  EXPECT_EQ(taken_, std::byte{0}) << "not even once";
+  decision_ = other_ = std::byte{1};
+  ASSERT_TRUE(graph_->Replay(*stream_).ok());
+  EXPECT_EQ(taken_, std::byte{1});
+  EXPECT_EQ(decision_, std::byte{0});
+}
+
+TEST_F(CpuBodies, ALoopThatDoesNotEndIsAnError) {
+  ASSERT_TRUE(stream_->BeginBody(BodyKind::kWhile, &decision_).ok());
+  ASSERT_TRUE(stream_->EndBody().ok());
+  Finish();
+  decision_ = std::byte{1};
+  EXPECT_EQ(graph_->Replay(*stream_).code(), StatusCode::kInvalidArgument);
+  decision_ = std::byte{0};
+  EXPECT_TRUE(graph_->Replay(*stream_).ok());
+}
+
+TEST_F(CpuBodies, BodiesMustBeClosed) {
+  EXPECT_FALSE(stream_->EndBody().ok());
+  ASSERT_TRUE(stream_->BeginBody(BodyKind::kIf, &decision_).ok());
+  EXPECT_EQ(graph_->CaptureEnd().code(), StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(stream_->BeginBody(BodyKind::kIf, &decision_).ok()) << "nothing is being captured";
+}
+
 }  // namespace
 }  // namespace tondar::cpu

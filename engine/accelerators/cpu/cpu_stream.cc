@@ -94,6 +94,16 @@ Status CpuStream::Launch(const Kernel& kernel, const KernelArguments& arguments,
   return RunOrRecord(std::move(call).value(), label);
 }
 
+Status CpuStream::BeginBody(BodyKind kind, const std::byte* decision) {
+  if (recording_ == nullptr) return FailedPrecondition("cpu: a body is part of a capture; begin one first");
+  return recording_->BeginBody(kind, decision);
+}
+
+Status CpuStream::EndBody() {
+  if (recording_ == nullptr) return FailedPrecondition("cpu: a body is part of a capture; begin one first");
+  return recording_->EndBody();
+}
+
 // Work is over when its call returns and a stream's order is its thread's, so events have nothing to wait for.
 Status CpuStream::Record(Event&) { return OkStatus(); }
 Status CpuStream::Wait(Event&) { return OkStatus(); }

@@ -32,6 +32,8 @@ class CpuStream final : public Stream {
   Status Wait(Event& event) override;
   Status Synchronize() override;
   bool IsCapturing() const override { return recording_ != nullptr; }
+  Status BeginBody(BodyKind kind, const std::byte* decision) override;
+  Status EndBody() override;
 
   // For CpuGraph. Grows the scratch of every member to at least this; the only allocation a replay may cause, and only
   // on a stream that has not seen the graph's needs yet. ResourceExhausted: no memory.

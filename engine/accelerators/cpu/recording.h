@@ -9,6 +9,8 @@ namespace tondar::cpu {
 class Recording {
  public:
   virtual void Append(BoundCall call, const char* label) = 0;
+  virtual Status BeginBody(BodyKind kind, const std::byte* decision) = 0;
+  virtual Status EndBody() = 0;
   // The capture has failed; the first failure is kept.
   virtual void Invalidate(const Status& status) = 0;
   // The stream is being destroyed; it must not be called any more.

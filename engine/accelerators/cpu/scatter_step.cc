@@ -21,6 +21,7 @@ struct ComputedPosition {
 struct ScatterCall {
   CopyPlan copy;
   bool empty = false;  // no values: only the copy
+  bool in_place = false;  // the base lies where the output does
   TileEvaluator body;
   Nest nest;
   std::byte* out = nullptr;
@@ -110,7 +111,7 @@ class ScatterMember {
 
 void RunScatter(const void* arguments, RunContext& context) {
   const ScatterCall& call = *static_cast<const ScatterCall*>(arguments);
-  call.copy.Run(context);
+  if (!call.in_place) call.copy.Run(context);
   if (call.empty) return;
   SplitOverTeam(context, call.parallel, [&](int member, int members) {
     const Range range = RangeOf(call.nest[call.split_dim].extent, member, members);
@@ -161,6 +162,7 @@ class ScatterKernel final : public CpuKernel {
     const DeviceTensor& output = arguments.outputs[0];
     auto call = std::make_unique<ScatterCall>();
     call->empty = ElementCount(extents) == 0;
+    call->in_place = arguments.inputs[0].data == output.data && arguments.inputs[0].strides == output.strides;
     if (call->empty && ElementCount(output.shape) == 0) return BoundCall();
     TONDAR_ASSIGN_OR_RETURN(call->copy, PlanCopy(arguments));
     ScratchLayout scratch;

@@ -118,7 +118,9 @@ Number NodeBuilder::Resolve(Scope& scope, const NumberRef& ref, std::string_view
     }
     number = it->second;
   }
-  if (const Dim* dim = AsDim(number); dim != nullptr && !IsKnownAtRunTime(*dim)) return {};
+  const Condition* condition = std::get_if<Condition>(&number);
+  const Dim* dim = condition != nullptr ? &condition->holds : AsDim(number);
+  if (dim != nullptr && !IsKnownAtRunTime(*dim)) return {};
   return number;
 }
 
@@ -517,6 +519,7 @@ void NodeBuilder::AddHigherOrder(Scope& scope, const ProgramNode& node) {
       node.inputs[1].value.names[0].find("_linalg_check_errors") != std::string::npos) {
     return BindFailed(scope, node);
   }
+  if (AddControl(scope, node, name)) return;
   Unsupported(fmt::format("higher-order operator {}", name), node);
   for (const NamedArgument& input : node.inputs) {
     if (input.value.graph) LookUpOperators(*input.value.graph);

@@ -3,6 +3,7 @@
 #define TONDAR_ENGINE_IMPORTERS_PT2_NODE_BUILDER_H_
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -98,6 +99,23 @@ class NodeBuilder {
   void Reconcile(Scope& scope, const ProgramNode& node, const std::string& name, Value* value);
 
   void Inline(Scope& scope, const ProgramNode& node, size_t graph_argument);
+
+  // cond, while_loop, scan and map, in control_flow.cc.
+  struct Body {
+    std::unique_ptr<Graph> graph;
+    std::vector<Value*> results;
+  };
+  bool AddControl(Scope& scope, const ProgramNode& node, std::string_view name);
+  Status AddCond(Scope& scope, const ProgramNode& node);
+  Status AddWhileLoop(Scope& scope, const ProgramNode& node);
+  Status AddScan(Scope& scope, const ProgramNode& node, bool carries);
+  Result<Value*> DecisionOf(Scope& scope, const ProgramNode& node, const Argument& argument);
+  Result<std::vector<Value*>> OperandsOf(Scope& scope, const ProgramNode& node, size_t argument);
+  Result<const ProgramGraph*> GraphArgument(const ProgramNode& node, size_t argument) const;
+  std::unique_ptr<Graph> NewBody(std::string_view name) const;
+  // Adds the nodes of `source` to `body`, its inputs being `operands`.
+  Result<std::vector<Value*>> FillBody(Graph& body, const ProgramGraph& source, std::vector<Value*> operands);
+  Status GiveResults(Scope& scope, const ProgramNode& node, const std::vector<Value*>& values);
   void LookUpOperators(const ProgramGraph& graph);
   void Unsupported(std::string what, const ProgramNode& node) {
     problems_.Unsupported(std::move(what), node.name, node.source);

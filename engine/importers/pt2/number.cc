@@ -174,54 +174,68 @@ Number TruncToInt(Arguments a) {
 
 Number Identity(Arguments a) { return a[0]; }
 
-// The difference if it is a constant; comparisons of anything else wait for the sizes.
+// The difference if it is a constant; else comparisons of integers are conditions, and of anything else unknown.
 std::optional<double> Difference(Arguments a) { return ToReal(Sub(a)); }
+
+// 1 if the integer is positive, else 0.
+Number IfPositive(const Number& integer) {
+  const Dim* dim = AsDim(integer);
+  return dim == nullptr ? kUnknown : Number(Condition{Dim::Min(Dim::Max(*dim, 0), 1)});
+}
+Number IntegerDifference(const Number& a, const Number& b) {
+  return IsInteger(a) && IsInteger(b) ? Bounded(IntegerOf(a), IntegerOf(b), false, SubDims) : kUnknown;
+}
+Number Negated(const Number& truth) {
+  if (const bool* known = std::get_if<bool>(&truth)) return !*known;
+  const Condition* condition = std::get_if<Condition>(&truth);
+  return condition == nullptr ? kUnknown : Number(Condition{Dim(1) - condition->holds});
+}
+
 Number Less(Arguments a) {
   const auto d = Difference(a);
-  return d ? Number(*d < 0) : kUnknown;
-}
-Number LessEqual(Arguments a) {
-  const auto d = Difference(a);
-  return d ? Number(*d <= 0) : kUnknown;
+  return d ? Number(*d < 0) : IfPositive(IntegerDifference(a[1], a[0]));
 }
 Number Greater(Arguments a) {
   const auto d = Difference(a);
-  return d ? Number(*d > 0) : kUnknown;
+  return d ? Number(*d > 0) : IfPositive(IntegerDifference(a[0], a[1]));
+}
+Number LessEqual(Arguments a) {
+  const auto d = Difference(a);
+  return d ? Number(*d <= 0) : Negated(Greater(a));
 }
 Number GreaterEqual(Arguments a) {
   const auto d = Difference(a);
-  return d ? Number(*d >= 0) : kUnknown;
-}
-Number Equal(Arguments a) {
-  const auto d = Difference(a);
-  return d ? Number(*d == 0) : kUnknown;
+  return d ? Number(*d >= 0) : Negated(Less(a));
 }
 Number NotEqual(Arguments a) {
-  const auto d = Difference(a);
-  return d ? Number(*d != 0) : kUnknown;
+  if (const auto d = Difference(a)) return Number(*d != 0);
+  const Number difference = IntegerDifference(a[0], a[1]);
+  return IfPositive(IsKnown(difference) ? Product(difference, difference) : kUnknown);
 }
+Number Equal(Arguments a) { return Negated(NotEqual(a)); }
 
 Number Not(Arguments a) {
-  const bool* truth = std::get_if<bool>(&a[0]);
-  return truth ? Number(!*truth) : kUnknown;
+  return Negated(a[0]);
 }
 Number And(Arguments a) {
-  bool all_known = true;
+  Number all = true;
   for (const Number& number : a) {
     const bool* truth = std::get_if<bool>(&number);
     if (truth != nullptr && !*truth) return false;
-    all_known = all_known && truth != nullptr;
+    if (truth != nullptr) continue;
+    const Condition *one = std::get_if<Condition>(&number), *before = std::get_if<Condition>(&all);
+    if (one == nullptr || !IsKnown(all)) {
+      all = kUnknown;
+    } else {
+      all = before == nullptr ? *one : Condition{Dim::Min(before->holds, one->holds)};
+    }
   }
-  return all_known ? Number(true) : kUnknown;
+  return all;
 }
 Number Or(Arguments a) {
-  bool all_known = true;
-  for (const Number& number : a) {
-    const bool* truth = std::get_if<bool>(&number);
-    if (truth != nullptr && *truth) return true;
-    all_known = all_known && truth != nullptr;
-  }
-  return all_known ? Number(false) : kUnknown;
+  std::vector<Number> negated;
+  for (const Number& number : a) negated.push_back(Negated(number));
+  return Negated(And(negated));
 }
 Number IfThenElse(Arguments a) {
   const bool* truth = std::get_if<bool>(&a[0]);

@@ -20,8 +20,13 @@ struct Fraction {
   int64_t denominator = 1;
 };
 
+// A truth that depends on sizes: the value is 1 if it holds, else 0.
+struct Condition {
+  Dim holds;
+};
+
 // monostate: not known before the model runs, or more than can be expressed. A Dim is an int, constant or not.
-using Number = std::variant<std::monostate, bool, Dim, Fraction, double>;
+using Number = std::variant<std::monostate, bool, Dim, Fraction, double, Condition>;
 
 inline bool IsKnown(const Number& number) { return !std::holds_alternative<std::monostate>(number); }
 inline const Dim* AsDim(const Number& number) { return std::get_if<Dim>(&number); }

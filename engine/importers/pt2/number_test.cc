@@ -19,7 +19,33 @@ std::string Read(std::string_view text) {
   if (const Fraction* fraction = std::get_if<Fraction>(&*number)) {
     return fmt::format("({})/{}", fraction->numerator.ToString(symbols.symbols()), fraction->denominator);
   }
+  if (const Condition* condition = std::get_if<Condition>(&*number)) {
+    return fmt::format("if {}", condition->holds.ToString(symbols.symbols()));
+  }
   return "?";
+}
+
+TEST(NumberTest, ConditionsAreOneOrZero) {
+  const std::vector<Number> three = {Dim::Symbol(0), Dim(3)};
+  const std::pair<const char*, std::vector<int64_t>> kCases[] = {  // for 2, 3 and 4
+      {"_operator.lt", {1, 0, 0}}, {"_operator.le", {1, 1, 0}}, {"_operator.gt", {0, 0, 1}},
+      {"_operator.ge", {0, 1, 1}}, {"_operator.eq", {0, 1, 0}}, {"_operator.ne", {1, 0, 1}},
+  };
+  for (const auto& [name, expected] : kCases) {
+    const std::optional<Number> number = ApplyFunction(name, three);
+    ASSERT_TRUE(number && std::holds_alternative<Condition>(*number)) << name;
+    for (int64_t value = 2; value <= 4; ++value) {
+      EXPECT_EQ(std::get<Condition>(*number).holds.Evaluate(std::vector<int64_t>{value}), expected[static_cast<size_t>(value - 2)]) << name;
+    }
+  }
+  const Number low = *ApplyFunction("_operator.lt", three), high = *ApplyFunction("_operator.gt", three);
+  for (int64_t value = 2; value <= 4; ++value) {
+    const std::vector<int64_t> symbols = {value};
+    const auto holds = [&](const std::optional<Number>& number) { return std::get<Condition>(*number).holds.Evaluate(symbols); };
+    EXPECT_EQ(holds(ApplyFunction("Or", std::vector<Number>{low, high})), value != 3 ? 1 : 0);
+    EXPECT_EQ(holds(ApplyFunction("And", std::vector<Number>{low, true, high})), 0);
+    EXPECT_EQ(holds(ApplyFunction("Not", std::vector<Number>{low})), value >= 3 ? 1 : 0);
+  }
 }
 
 TEST(NumberTest, ReadsExpressions) {
@@ -43,7 +69,7 @@ TEST(NumberTest, ReadsExpressions) {
       {"CeilToInt(IntTrueDiv(" + s0 + ", Integer(2)))", "((s0 + 1) // (2))"},
       {"StrictGreaterThan(Integer(5), Integer(4))", "true"},
       {"LessThan(" + s0 + ", Add(" + s0 + ", Integer(-1)))", "false"},
-      {"StrictGreaterThan(" + s0 + ", Integer(4))", "?"},
+      {"StrictGreaterThan(" + s0 + ", Integer(4))", "if min(1, max(0, s0 - 4))"},
       {"And(true, StrictGreaterThan(" + s0 + ", Integer(4)), false)", "false"},
       {"ModularIndexing(" + s0 + ", Integer(1), Integer(2))", "?"},
       {"FloorDiv(" + s0 + ", Integer(0))", "?"},

@@ -469,13 +469,17 @@ class ProgramReader {
 
   // Keys are symbols, or linear expressions in one symbol in Python notation ("4*s0"), which bound that symbol too.
   // torch writes 2 where 0 and 1 would have been special to its tracer (Dim.AUTO, Dim.DYNAMIC, Dim(min=2)), and its own
-  // exported module then checks nothing; what really needs more than one is a guard.
-  static int64_t LowerBound(int64_t written) { return written <= 2 ? 0 : written; }
+  // exported module then checks nothing; what really needs more than one is a guard. Bounds of sizes that the data tell
+  // (u0) are the program's own assertions.
+  static int64_t LowerBound(std::string_view symbol, int64_t written) {
+    if (symbol.starts_with('u')) return std::max<int64_t>(written, 0);
+    return written <= 2 ? 0 : written;
+  }
 
   void ReadRanges(const JsonView& view) {
     for (const auto& [key, range] : view.Members()) {
       int64_t min = 0, max = INT64_MAX;
-      if (const auto value = range.Find("min_val")) min = LowerBound(value->Int());
+      if (const auto value = range.Find("min_val")) min = LowerBound(key, value->Int());
       if (const auto value = range.Find("max_val")) max = value->Int();
       if (max < min) range.Broken("the range {} to {} of '{}' is empty", min, max, key);
       const bool is_name = key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == key.npos;

@@ -305,12 +305,12 @@ TEST(Pt2ProgramTest, ListsEverythingThatIsNotSupported) {
   source.Add(first, Meta({Symbol("s0"), Int(4)}));
   source.Add(Node("aten.foo.default", {{"self", TensorArgument("foo")}}, {TensorArgument("foo_1")}),
              Meta({Symbol("s0"), Int(4)}));
-  source.Add(Node("higher_order.cond", {{"", TensorArgument("foo_1")}}, {TensorArgument("cond")}),
+  source.Add(Node("higher_order.flex_attention", {{"", TensorArgument("foo_1")}}, {TensorArgument("cond")}),
              Meta({Symbol("s0"), Int(4)}));
   source.Return("cond");
   EXPECT_EQ(ErrorOf(source),
             "UNIMPLEMENTED: test.pt2: 2 things are not supported: operator aten.foo.default (2 nodes, first: foo, "
-            "net.py:12: return foo(x)); higher-order operator cond (node cond)");
+            "net.py:12: return foo(x)); higher-order operator flex_attention (node cond)");
 }
 
 TEST(Pt2ProgramTest, ComputesSymbolicNumbersAtImport) {

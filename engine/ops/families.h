@@ -33,13 +33,14 @@ std::vector<OpSchema> SpecialOps();
 std::vector<OpSchema> ArrangementOps();
 std::vector<OpSchema> DataSizeOps();
 std::vector<OpSchema> ControlOps();
+std::vector<OpSchema> RecurrentOps();
 
 inline constexpr std::vector<OpSchema> (*kFamilies[])() = {
     ViewOps, CastOps, FactoryOps, UnaryOps, BinaryOps, ActivationOps,
     MatMulOps, ConvolutionOps, PoolingOps, ReductionOps, NormalisationOps, AttentionOps, IndexingOps, QuantisationOps,
     ResizeOps,
     ScatterOps, OrderingOps, EmbeddingBagOps, LossOps, ResamplingOps, ContractionOps,
-    SpecialOps, ArrangementOps, DataSizeOps, ControlOps,
+    SpecialOps, ArrangementOps, DataSizeOps, ControlOps, RecurrentOps,
 };
 
 }  // namespace tondar

@@ -199,6 +199,12 @@ Value* LoweringBuilder::Full(double value, DType dtype, Shape shape) {
   return Expand(Scalar(value, dtype), std::move(shape));
 }
 
+Node* LoweringBuilder::AddControl(std::string_view op, const std::vector<Value*>& inputs) {
+  Node* node = graph().AddNode(op, node_.name, inputs, &node_);
+  node->segments = {static_cast<int>(inputs.size())};
+  return node;
+}
+
 Result<Value*> LoweringBuilder::Op(std::string_view op, std::vector<Value*> inputs, Attributes attributes) {
   TONDAR_ASSIGN_OR_RETURN(Node * node, AddOp(graph(), op, node_.name, std::move(inputs), {}, std::move(attributes), &node_));
   return node->outputs[0];

@@ -56,6 +56,8 @@ class LoweringBuilder {
   Value* IntegerScalar(int64_t value, DType dtype);  // exactly, where a double would round
   Value* Full(double value, DType dtype, Shape shape);  // an expanded one
 
+  // A node that runs subgraphs, still without them and without outputs.
+  Node* AddControl(std::string_view op, const std::vector<Value*>& inputs);
   // Any operator, as AddOp; it is lowered in its turn.
   Result<Value*> Op(std::string_view op, std::vector<Value*> inputs, Attributes attributes = {});
 

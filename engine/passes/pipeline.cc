@@ -9,9 +9,18 @@ namespace {
 Status Decompose(Graph& graph, const PassContext&) { return DecomposeGraph(graph); }
 Status Lower(Graph& graph, const PassContext&) { return LowerGraph(graph); }
 
+// Bodies go through all passes before their parent goes on; those that Decompose makes, too.
+Status OptimiseBodies(Graph& graph, const PassContext& context) {
+  for (const auto& node : graph.nodes()) {
+    for (const auto& body : node->subgraphs) TONDAR_RETURN_IF_ERROR(Optimise(*body, context).Annotated(node->name));
+  }
+  return OkStatus();
+}
+
 constexpr Pass kPasses[] = {
     // On operators.
     {"decompose", Decompose},
+    {"optimise_bodies", OptimiseBodies},
     {"dead_code", RemoveDeadCode},
     {"simplify_views", SimplifyViews},
     {"merge_equal", MergeEqual},
@@ -48,9 +57,6 @@ constexpr Pass kPasses[] = {
 std::span<const Pass> Pipeline() { return kPasses; }
 
 Status Optimise(Graph& graph, const PassContext& context) {
-  for (const auto& node : graph.nodes()) {
-    for (const auto& body : node->subgraphs) TONDAR_RETURN_IF_ERROR(Optimise(*body, context).Annotated(node->name));
-  }
   TONDAR_RETURN_IF_ERROR(VerifyGraph(graph).Annotated("before the passes"));
   for (const Pass& pass : kPasses) {
     TONDAR_RETURN_IF_ERROR(pass.run(graph, context).Annotated(fmt::format("pass {}", pass.name)));

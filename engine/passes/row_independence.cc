@@ -83,10 +83,44 @@ class RowProof {
   }
 
   bool Follow(const Node& node) {
-    if (!node.subgraphs.empty()) return Fail("decides for all rows at once");
+    if (!node.subgraphs.empty()) return FollowControl(node);
     if (const std::optional<View> view = ViewOf(node)) return FollowView(node, *view);
     if (!node.IsStep()) return FollowConcat(node);
     return std::visit([&](const auto& body) { return FollowStep(node, body); }, *node.body);
+  }
+
+  // ---- Bodies ----
+
+  // What decides must be the same for all rows; then each row goes the same way through the bodies. Rows lie in the values
+  // of a body where they lie in what is given to it, and must lie there again in what a loop carries on.
+  bool FollowControl(const Node& node) {
+    const bool loops = node.op == kWhileOp;
+    const size_t first = loops ? 0 : 1;  // of the inputs that bodies take
+    if (!loops && Rows(*node.inputs[0])) return Fail("decides for all rows at once");
+    std::vector<RowDim> rows;
+    for (const Value* output : node.outputs) {
+      rows.emplace_back();
+      if (!FindRowDim(output->shape, rows.back())) return false;
+    }
+    for (const auto& body : node.subgraphs) {
+      for (size_t i = 0; i < body->inputs.size(); ++i) rows_[body->inputs[i]] = Rows(*node.inputs[first + i]);
+      for (const auto& inner : body->nodes()) {
+        if (!Follow(*inner)) return false;
+      }
+      const bool is_condition = loops && body == node.subgraphs[0];
+      for (size_t i = 0; i < body->outputs.size(); ++i) {
+        if (Rows(*body->outputs[i]) != (is_condition ? std::nullopt : rows[i])) return Fail("mixes rows in a body");
+      }
+    }
+    for (size_t i = 0; loops && i < rows.size(); ++i) {
+      if (Rows(*node.inputs[i]) != rows[i]) return Fail("carries what has no rows as rows");
+    }
+    return Give(node, rows);
+  }
+
+  bool Give(const Node& node, const std::vector<RowDim>& rows) {
+    for (size_t i = 0; i < rows.size(); ++i) rows_[node.outputs[i]] = rows[i];
+    return true;
   }
 
   // ---- Views ----

@@ -8,6 +8,25 @@ namespace {
 
 using ::testing::HasSubstr;
 
+// A loop that carries a decision that all rows share and %y: float32 [b, 4], which `step` makes %n.
+std::string LoopOver(std::string_view step) {
+  return fmt::format(R"(%go: bool [] = step.map(extents=[]) program {{
+         %0 = 0: int64
+         %1 = cast(%0): bool
+         return %1
+       }}
+       %g: bool [], %r: float32 [b, 4] = while([%go, %x]) graph condition {{
+         input %g: bool []
+         input %y: float32 [b, 4]
+         return %g
+       }} graph body {{
+         input %g: bool []
+         input %y: float32 [b, 4]
+         {}
+         return %g, %n
+       }} return %r)", step);
+}
+
 // The doubt about a graph over %x: float32 [b, 4] and a constant %w: float32 [4] that ends with `lines`.
 std::string DoubtOf(std::string_view lines) {
   const std::string text = fmt::format(R"(graph g {{
@@ -117,6 +136,13 @@ TEST(RowIndependenceTest, FollowsRowsThroughSteps) {
          %2 = 2: int64
          return %0, %1, %2
        } return %y)", "step 'y' writes other rows than its own"},
+      {"goes round row by row",
+       LoopOver(R"(%n: float32 [b, 4] = step.norm(%y, axes=1, epsilon=0.0, has_bias=false, has_weight=false, kind="softmax"))"), nullptr},
+      {"goes round by the place in the batch", LoopOver(R"(%n: float32 [b, 4] = step.map(%y, extents=[b, 4]) program {
+         %0 = index(0): int64
+         %1 = cast(%0): float32
+         return %1
+       })"), "while 'g' computes with the row's place"},
       {"writes its place", R"(%base: int64 [b, 4] = step.map(extents=[b, 4]) program {
          %0 = 0: int64
          return %0

@@ -31,6 +31,29 @@ class PlanRunner {
     return arena_.data() + memory_.offsets[slot];
   }
 
+  // Steps [begin, end), with what control steps among them decide.
+  Status RunRange(size_t begin, size_t end) {
+    for (size_t i = begin; i < end;) {
+      const Step& step = plan_.steps[i];
+      const size_t first = i + 1, second = first + static_cast<size_t>(step.control.first);
+      const size_t next = second + static_cast<size_t>(step.control.second);
+      const auto decided = [&] { return *Locate(step.inputs[0]).data != std::byte{0}; };
+      switch (step.control.kind) {
+        case Control::Kind::kNone: TONDAR_RETURN_IF_ERROR(Run(step).Annotated(step.name)); break;
+        case Control::Kind::kCond: TONDAR_RETURN_IF_ERROR(decided() ? RunRange(first, second) : RunRange(second, next)); break;
+        case Control::Kind::kWhile:
+          TONDAR_RETURN_IF_ERROR(RunRange(first, second));
+          while (decided()) {
+            TONDAR_RETURN_IF_ERROR(RunRange(second, next));
+            TONDAR_RETURN_IF_ERROR(RunRange(first, second));
+          }
+          break;
+      }
+      i = next;
+    }
+    return OkStatus();
+  }
+
   Status Run(const Step& step) {
     Graph graph;
     graph.symbols = plan_.symbols;
@@ -69,7 +92,7 @@ Result<std::vector<Constant>> RunPlan(const CompiledGraph& plan, std::span<const
     }
     CopyElements(inputs[i].view, place);
   }
-  for (const Step& step : plan.steps) TONDAR_RETURN_IF_ERROR(runner.Run(step).Annotated(step.name));
+  TONDAR_RETURN_IF_ERROR(runner.RunRange(0, plan.steps.size()));
   std::vector<Constant> outputs;
   for (const Operand& operand : plan.outputs) outputs.push_back(CopyToConstant("", runner.Locate(operand)));
   return outputs;

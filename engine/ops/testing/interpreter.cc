@@ -487,6 +487,28 @@ TensorView ViewOf(const Node& node, TensorView x, const Dims& shape, std::span<c
   return view;
 }
 
+// Rounds after which a loop is taken for endless.
+constexpr int kMostRounds = 10000;
+
+// A node that runs subgraphs: see engine/ir/graph.h.
+Result<std::vector<Constant>> RunControl(const Node& node, std::vector<Constant> inputs, std::span<const int64_t> symbols) {
+  const auto truth = [](const Constant& decision) { return *decision.view.data != std::byte{0}; };
+  if (node.op == kCondOp) {
+    const Graph& taken = *node.subgraphs[truth(inputs[0]) ? 0 : 1];
+    return Interpret(taken, std::span(inputs).subspan(1), symbols);
+  }
+  for (int round = 0; round < kMostRounds; ++round) {
+    TONDAR_ASSIGN_OR_RETURN(const std::vector<Constant> decision, Interpret(*node.subgraphs[0], inputs, symbols));
+    if (!truth(decision.at(0))) {
+      inputs.resize(node.outputs.size());
+      return inputs;
+    }
+    TONDAR_ASSIGN_OR_RETURN(std::vector<Constant> next, Interpret(*node.subgraphs[1], inputs, symbols));
+    std::move(next.begin(), next.end(), inputs.begin());
+  }
+  return InvalidArgument("'{}' did not end after {} rounds", node.name, kMostRounds);
+}
+
 void CopyConcat(const Node& node, const std::vector<TensorView>& inputs, const TensorView& output) {
   const size_t d = static_cast<size_t>(Arguments(node).Int("dim"));
   TensorView window = output;
@@ -505,6 +527,13 @@ Result<std::vector<Constant>> Interpret(const Graph& graph, std::span<const Cons
   for (size_t i = 0; i < graph.inputs.size(); ++i) values[graph.inputs[i]] = inputs[i];
   for (const Value* constant : graph.constants()) values[constant] = CopyToConstant(constant->name, constant->constant->view);
   for (const auto& node : graph.nodes()) {
+    if (!node->subgraphs.empty()) {
+      std::vector<Constant> given;
+      for (const Value* input : node->inputs) given.push_back(values.at(input));
+      TONDAR_ASSIGN_OR_RETURN(std::vector<Constant> results, RunControl(*node, std::move(given), symbols));
+      for (size_t i = 0; i < results.size(); ++i) values[node->outputs[i]] = std::move(results[i]);
+      continue;
+    }
     if (node->outputs.size() != 1) return Internal("node '{}' has {} outputs", node->name, node->outputs.size());
     std::vector<TensorView> operands;
     for (const Value* input : node->inputs) operands.push_back(values.at(input).view);

@@ -14,6 +14,8 @@ constexpr Family kFamilies[] = {
     {"", ElementwiseOps},
     {"", ShapeOps},
     {"", IndexingOps},
+    {"", ScatterOps},
+    {"", LossOps},
     {"", ReductionOps},
     {"", NeuralOps},
     {"", ResizeOps},

@@ -26,6 +26,8 @@ inline constexpr size_t kAnyInputs = 1000;
 std::span<const OpRow> ElementwiseOps();
 std::span<const OpRow> ShapeOps();
 std::span<const OpRow> IndexingOps();
+std::span<const OpRow> ScatterOps();
+std::span<const OpRow> LossOps();
 std::span<const OpRow> ReductionOps();
 std::span<const OpRow> NeuralOps();
 std::span<const OpRow> ResizeOps();

@@ -113,6 +113,22 @@ void CumulativeSum(OpCall& call, const OpRow& row) {
   call.Give(turned(y));
 }
 
+// How many is a known number: an attribute before release 10, the only element of an input since.
+void TopK(OpCall& call, const OpRow&) {
+  const size_t axis = call.Axis(call.Int("axis", -1), call.ShapeOf(0).size());
+  Dim count(call.Int("k", 0));
+  if (call.version() >= 10) {
+    const Shape known = call.RequireDims(1, "k");
+    if (known.size() != 1) return call.Fail(InvalidArgument("k of {} elements", known.size()));
+    count = known[0];
+  }
+  const std::vector<Value*> results = call.Ops(2, "topk", {call.In(0)},
+                                               {{"k", count}, {"dim", Dim(static_cast<int64_t>(axis))},
+                                                {"largest", call.Int("largest", 1) != 0}, {"sorted", true}});
+  call.Give(results[0]);
+  if (call.Wants(1)) call.Give(results[1], 1);
+}
+
 constexpr OpRow kRows[] = {
     {"ArgMax", ArgExtremum, "argmax"},
     {"ArgMin", ArgExtremum, "argmin"},
@@ -128,6 +144,7 @@ constexpr OpRow kRows[] = {
     {"ReduceProd", SumOrProduct, "prod", 1, 2},
     {"ReduceSum", SumOrProduct, "sum", 1, 2},
     {"ReduceSumSquare", ReduceSumSquare, "", 1, 2},
+    {"TopK", TopK, "", 1, 2},
 };
 
 }  // namespace

@@ -189,7 +189,26 @@ void Resize(OpCall& call, const OpRow&) {
   Emit(call, target, call.String("coordinate_transformation_mode", "half_pixel"), call.String("nearest_mode", "round_prefer_floor"));
 }
 
+// Names of modes changed with release 20; the engine numbers them.
+void GridSample(OpCall& call, const OpRow&) {
+  static constexpr std::pair<std::string_view, int64_t> kModes[] = {
+      {"linear", 0}, {"bilinear", 0}, {"nearest", 1}, {"cubic", 2}, {"bicubic", 2}};
+  static constexpr std::pair<std::string_view, int64_t> kPaddings[] = {{"zeros", 0}, {"border", 1}, {"reflection", 2}};
+  auto number_of = [&](const auto& table, const std::string& name) {
+    for (const auto& [known, number] : table) {
+      if (known == name) return Dim(number);
+    }
+    call.Fail(InvalidArgument("mode '{}'", name));
+    return Dim(0);
+  };
+  call.Give(call.Op("grid_sampler", {call.In(0), call.In(1)},
+                    {{"interpolation_mode", number_of(kModes, call.String("mode", "linear"))},
+                     {"padding_mode", number_of(kPaddings, call.String("padding_mode", "zeros"))},
+                     {"align_corners", call.Int("align_corners", 0) != 0}}));
+}
+
 constexpr OpRow kRows[] = {
+    {"GridSample", GridSample, "", 2, 2},
     {"Resize", Resize, "", 1, 4},
     {"Upsample", Upsample, "", 1, 2},
 };

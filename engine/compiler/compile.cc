@@ -157,6 +157,10 @@ class Compiler {
       EmitConcat(node);
       return OkStatus();
     }
+    if (node.op == kBitsOp) {
+      EmitBits(node);
+      return OkStatus();
+    }
     if (node.op == kCondOp) return EmitCond(node);
     if (node.op == kWhileOp) return EmitWhile(node);
     const std::optional<View> view = ViewOf(node);
@@ -282,6 +286,23 @@ class Compiler {
                    ToString(output.shape));
     }
     places_[&output] = WithWindow(input, std::move(*window));
+  }
+
+  // The same memory, counted in elements of another size. Where they differ in size, the last dim must be dense and what
+  // lies around it a whole number of the new elements apart: else a dense copy is.
+  void EmitBits(const Node& node) {
+    const Value &from = *node.inputs[0], &to = *node.outputs[0];
+    Operand place = Place(from);
+    const Dim old_size(static_cast<int64_t>(SizeOf(from.dtype))), new_size(static_cast<int64_t>(SizeOf(to.dtype)));
+    if (old_size != new_size && !(IsContiguousOperand(place) && place.offset.Is(0))) {
+      const Operand copy = NewPlace(from);
+      AddCopy(node.name, place, copy);
+      place = copy;
+    }
+    if (old_size != new_size) place.strides = ContiguousStrides(to.shape);
+    place.dtype = to.dtype;
+    place.shape = to.shape;
+    places_[&to] = std::move(place);
   }
 
   // The parts that their makers have not written there are copied in.

@@ -190,6 +190,9 @@ class Chooser {
       return;
     }
     if (!node.subgraphs.empty()) return;  // what goes in and out of bodies lies row-major
+    if (node.op == kBitsOp && SizeOf(node.inputs[0]->dtype) != SizeOf(node.outputs[0]->dtype)) {
+      return Want(node.inputs[0], {RowMajor(node.inputs[0]->shape.size()), Need::kCopy});
+    }
     const std::optional<Wish> wish = WishFor(node.outputs[0]);
     if (!node.IsStep()) {
       if (!wish) return;

@@ -64,6 +64,8 @@ struct Node {
   const Attribute* Find(std::string_view name) const;
 };
 inline constexpr std::string_view kStepOp = "step";
+// bits(x, dtype): the bytes of x as elements of another dtype. A view of memory, opaque to what follows views.
+inline constexpr std::string_view kBitsOp = "bits";
 // cond(decision: bool [], values...): the results of the first subgraph if true, else of the second; both take the values.
 inline constexpr std::string_view kCondOp = "cond";
 // while(carried..., values...): as long as the first subgraph, of both, says true (bool []), the second's results become

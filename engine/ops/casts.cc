@@ -35,12 +35,34 @@ Status LowerTo(const Node& node, LoweringBuilder& builder) {
   return OkStatus();
 }
 
+// The same bytes as elements of another dtype; the last dim takes up the difference in size.
+Status InferBits(Node& node) {
+  const DType from = node.inputs[0]->dtype, to = Arguments(node).Type("dtype");
+  if (to == DType::kInvalid || to == DType::kBool || IsComplex(to) || IsComplex(from)) {
+    return Unimplemented("bits of {} as {}", Name(from), Name(to));
+  }
+  Shape shape = node.inputs[0]->shape;
+  const auto old_size = static_cast<int64_t>(SizeOf(from)), new_size = static_cast<int64_t>(SizeOf(to));
+  if (old_size != new_size) {
+    if (shape.empty()) return InvalidArgument("a 0-d tensor of {} cannot be seen as {}", Name(from), Name(to));
+    shape.back() = old_size > new_size ? shape.back() * Dim(old_size / new_size) : Dim::FloorDiv(shape.back(), new_size / old_size);
+  }
+  SetOutput(node, 0, to, std::move(shape));
+  return OkStatus();
+}
+
 OpSchema Row(std::string name, std::vector<SourceForm> sources, Status (*infer)(Node&),
              Status (*lower)(const Node&, LoweringBuilder&), bool early, std::string signature = "") {
   OpSchema schema{.name = std::move(name), .sources = std::move(sources), .signature = std::move(signature)};
   schema.infer = infer;
   schema.lower = lower;
   schema.early = early;
+  return schema;
+}
+
+OpSchema Bits() {
+  OpSchema schema = Row(std::string(kBitsOp), {{"aten.view.dtype", "(Tensor self, ScalarType dtype)"}}, InferBits, nullptr, false);
+  schema.is_view = true;
   return schema;
 }
 
@@ -58,6 +80,7 @@ std::vector<OpSchema> CastOps() {
   return {
       Row("cast", {{"prims.convert_element_type.default", "(Tensor a, ScalarType dtype)", {{"a", "self"}}}}, InferCast,
           LowerCast, false, "(Tensor self, ScalarType dtype)"),
+      Bits(),
       Row("to",
           {{"aten._to_copy.default",
             "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "

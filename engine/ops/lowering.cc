@@ -44,7 +44,7 @@ void StoreScalar(double value, DType dtype, std::byte* to) {
 }  // namespace
 
 DType ComputeDType(DType dtype) {
-  return dtype == DType::kFloat16 || dtype == DType::kBFloat16 ? DType::kFloat32 : dtype;
+  return IsFloat(dtype) && SizeOf(dtype) < 4 ? DType::kFloat32 : dtype;
 }
 
 LoopProgram StoreEpilogue(DType accumulator, DType dtype, const Access* bias, DType bias_dtype) {

@@ -78,7 +78,7 @@ Status DecomposeGraph(Graph& graph);
 // Replaces every non-primitive node by its lowering. Internal: an op without lowering reached this, by name.
 Status LowerGraph(Graph& graph);
 
-// The dtype that arithmetic on `dtype` is done in: float32 for float16 and bfloat16, else itself.
+// The dtype that arithmetic on `dtype` is done in: float32 for narrower floats, else itself.
 DType ComputeDType(DType dtype);
 
 // The program of a matmul, conv or norm step's epilogue that stores the accumulated value as `dtype`, after adding

@@ -85,6 +85,7 @@ class RowProof {
   bool Follow(const Node& node) {
     if (!node.subgraphs.empty()) return FollowControl(node);
     if (const std::optional<View> view = ViewOf(node)) return FollowView(node, *view);
+    if (node.op == kBitsOp) return Give(node, Rows(*node.inputs[0]));
     if (!node.IsStep()) return FollowConcat(node);
     return std::visit([&](const auto& body) { return FollowStep(node, body); }, *node.body);
   }

@@ -68,7 +68,10 @@ Result<std::string> Compare(const std::string& file, const ImportedModel& model,
   for (const TensorSpec& input : model.signature.inputs) names.push_back(input.name);
   TONDAR_ASSIGN_OR_RETURN(std::vector<Constant> inputs, ReadAll(folder + "/inputs_0.npz", &names));
   std::vector<Dims> shapes;
-  for (const Constant& input : inputs) shapes.push_back(input.view.shape);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i].view.dtype = model.signature.inputs[i].dtype;  // bfloat16 comes as uint16
+    shapes.push_back(inputs[i].view.shape);
+  }
   for (const State& state : model.graph->states) inputs.push_back(state.initial);
   TONDAR_ASSIGN_OR_RETURN(const std::vector<int64_t> symbols, SolveSymbols(model.signature, shapes));
   GoldenCase golden;

@@ -5,6 +5,7 @@
 
 #include "engine/accelerators/cpu/scalar_functions.h"
 #include "engine/accelerators/cpu/tile_evaluator.h"
+#include "engine/types/float8.h"
 
 namespace tondar::cpu {
 namespace {
@@ -17,23 +18,57 @@ static_assert(kTileOpCount == kLoopOpCount);
 constexpr int64_t kTileAlignment = 64;
 int64_t RoundUp(int64_t bytes) { return (bytes + kTileAlignment - 1) / kTileAlignment * kTileAlignment; }
 
-bool IsSixteenBitFloat(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+// What is a float32 in registers and narrower in memory.
+bool IsNarrowFloat(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16 || IsFloat8(dtype); }
+
+// The 8-bit floats take a table to read and arithmetic to write; they are storage, not what models compute with.
+template <DType dtype>
+struct Float8Functions {
+  static void Load(void* d, const void* a, const void*, const void*, int64_t n) {
+    const auto* bits = static_cast<const uint8_t*>(a);
+    for (int64_t i = 0; i < n; ++i) static_cast<float*>(d)[i] = Float8ToFloat(dtype, bits[i]);
+  }
+  static void Store(void* d, const void* a, const void*, const void*, int64_t n) {
+    const auto* values = static_cast<const float*>(a);
+    for (int64_t i = 0; i < n; ++i) static_cast<uint8_t*>(d)[i] = FloatToFloat8(dtype, values[i]);
+  }
+  static void Round(void* d, const void* a, const void*, const void*, int64_t n) {
+    const auto* values = static_cast<const float*>(a);
+    for (int64_t i = 0; i < n; ++i) static_cast<float*>(d)[i] = Float8ToFloat(dtype, FloatToFloat8(dtype, values[i]));
+  }
+};
+
+struct NarrowFunctions {
+  TileFunction load, store, round;
+};
+
+template <DType dtype>
+constexpr NarrowFunctions kFloat8 = {Float8Functions<dtype>::Load, Float8Functions<dtype>::Store, Float8Functions<dtype>::Round};
+
+// Nulls for what is as wide in memory as in registers.
+NarrowFunctions FunctionsOf(const LoopTable& table, DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16: return {table.load_f16, table.store_f16, table.round_f16};
+    case DType::kBFloat16: return {table.load_bf16, table.store_bf16, table.round_bf16};
+    case DType::kFloat8E4M3FN: return kFloat8<DType::kFloat8E4M3FN>;
+    case DType::kFloat8E5M2: return kFloat8<DType::kFloat8E5M2>;
+    case DType::kFloat8E4M3FNUZ: return kFloat8<DType::kFloat8E4M3FNUZ>;
+    case DType::kFloat8E5M2FNUZ: return kFloat8<DType::kFloat8E5M2FNUZ>;
+    case DType::kFloat8E8M0: return kFloat8<DType::kFloat8E8M0>;
+    default: return {};
+  }
+}
 
 int Log2(int64_t bytes) { return bytes == 1 ? 0 : (bytes == 2 ? 1 : (bytes == 4 ? 2 : 3)); }
 
-TileFunction LoadConversion(const LoopTable& table, DType dtype) {
-  return dtype == DType::kFloat16 ? table.load_f16 : (dtype == DType::kBFloat16 ? table.load_bf16 : nullptr);
-}
-TileFunction StoreConversion(const LoopTable& table, DType dtype) {
-  return dtype == DType::kFloat16 ? table.store_f16 : (dtype == DType::kBFloat16 ? table.store_bf16 : nullptr);
-}
-TileFunction Rounding(const LoopTable& table, DType dtype) {
-  return dtype == DType::kFloat16 ? table.round_f16 : (dtype == DType::kBFloat16 ? table.round_bf16 : nullptr);
-}
+TileFunction LoadConversion(const LoopTable& table, DType dtype) { return FunctionsOf(table, dtype).load; }
+TileFunction StoreConversion(const LoopTable& table, DType dtype) { return FunctionsOf(table, dtype).store; }
+TileFunction Rounding(const LoopTable& table, DType dtype) { return FunctionsOf(table, dtype).round; }
 
 float RoundTo(DType dtype, float value) {
   if (dtype == DType::kFloat16) return Float16ToFloat(FloatToFloat16(value));
   if (dtype == DType::kBFloat16) return BFloat16ToFloat(FloatToBFloat16(value));
+  if (IsFloat8(dtype)) return Float8ToFloat(dtype, FloatToFloat8(dtype, value));
   return value;
 }
 
@@ -57,6 +92,8 @@ int64_t StoredFill(DType dtype, double fill) {
   } else if (dtype == DType::kBFloat16) {
     const uint16_t half = FloatToBFloat16(static_cast<float>(fill));
     std::memcpy(&bytes, &half, 2);
+  } else if (IsFloat8(dtype)) {
+    bytes = FloatToFloat8(dtype, static_cast<float>(fill));
   } else {
     WriteLane(&bytes, *LaneOf(dtype), fill, IsFloat(dtype) ? 0 : static_cast<int64_t>(fill));
   }
@@ -144,7 +181,7 @@ class EvaluatorCompiler {
       if (instruction.op != LoopOp::kCast) continue;
       const int source = canonical_[static_cast<size_t>(instruction.a)];
       const DType from = program_.body[static_cast<size_t>(instruction.a)].dtype;
-      const bool widens = IsSixteenBitFloat(from) && instruction.dtype == DType::kFloat32;
+      const bool widens = IsNarrowFloat(from) && instruction.dtype == DType::kFloat32;
       if (from == instruction.dtype || widens) canonical_[i] = source;
     }
   }
@@ -247,7 +284,7 @@ class EvaluatorCompiler {
       const DType dtype = in_.outputs[r].dtype;
       const bool computed = levels_[i] == Level::kTile && op != LoopOp::kLoad && op != LoopOp::kIndex && op != LoopOp::kAccumulator;
       if (dtype != program_.body[i].dtype) only_stored_[i] = false;
-      if (computed && direct_output_[i] < 0 && !IsSixteenBitFloat(dtype) && IsContiguousTile(in_.outputs[r].strides, in_.outputs[r].element_bytes)) {
+      if (computed && direct_output_[i] < 0 && !IsNarrowFloat(dtype) && IsContiguousTile(in_.outputs[r].strides, in_.outputs[r].element_bytes)) {
         direct_output_[i] = static_cast<int>(r);
       }
     }

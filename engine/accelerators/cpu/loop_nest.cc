@@ -10,7 +10,7 @@ namespace {
 constexpr int kNoLane = -1;
 constexpr int kLanes[kDTypeCount] = {kNoLane, kBool,   kU8,     kU16,    kU32,    kU64,    kI8,     kI16,
                                      kI32,    kI64,    kF32,    kF32,    kF32,    kF64,    kNoLane, kNoLane,
-                                     kNoLane, kNoLane, kNoLane, kNoLane, kNoLane, kNoLane};
+                                     kF32,    kF32,    kF32,    kF32,    kF32,    kNoLane};
 constexpr size_t kLaneSizes[kLaneCount] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
 
 AffinePosition BindPosition(const IndexExpression& expression, int64_t extent, std::span<const int64_t> symbols) {

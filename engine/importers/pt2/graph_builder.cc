@@ -268,7 +268,7 @@ class ModelBuilder {
     std::vector<Value*> befores;
     for (const auto& [weight, after] : written_) {
       CheckOwnMemory(weight);
-      if (after->dtype != weight.initial->dtype || after->shape != weight.initial->shape) {
+      if (!FitsState(*weight.initial, *after, weight.target)) {
         problems_.Unsupported(fmt::format("buffer '{}' of {} {}, overwritten by {} {}", weight.target,
                                           Name(weight.initial->dtype), ToString(weight.initial->shape),
                                           Name(after->dtype), ToString(after->shape, graph().symbols)), "");
@@ -282,6 +282,17 @@ class ModelBuilder {
       Value* before = graph().AddInput(weight.initial->name, weight.initial->dtype, weight.initial->shape);
       graph().ReplaceAllUses(weight.initial, before);
     }
+  }
+
+  // True if the tensor can be what the buffer is from then on; extents that are spelled in another way are checked.
+  bool FitsState(const Value& before, const Value& after, const std::string& name) {
+    if (after.dtype != before.dtype || after.shape.size() != before.shape.size()) return false;
+    for (size_t d = 0; d < before.shape.size(); ++d) {
+      if (after.shape[d] == before.shape[d]) continue;
+      if (after.shape[d].IsConstant()) return false;
+      graph().checks.push_back({.left = after.shape[d], .right = before.shape[d], .where = fmt::format("buffer '{}'", name)});
+    }
+    return true;
   }
 
   // Two tensors over one storage would both have to change.

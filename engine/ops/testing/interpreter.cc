@@ -545,6 +545,9 @@ Result<std::vector<Constant>> Interpret(const Graph& graph, std::span<const Cons
       TONDAR_RETURN_IF_ERROR(std::visit(StepRunner(operands, output.view, symbols), *node->body).Annotated(node->name));
     } else if (node->op == "concat") {
       CopyConcat(*node, operands, output.view);
+    } else if (node->op == kBitsOp) {
+      const Constant dense = CopyToConstant("", operands[0]);
+      std::memcpy(output.view.data, dense.view.data, std::min(dense.view.size_bytes(), output.view.size_bytes()));
     } else if (const OpSchema* schema = OpRegistry::Get().Find(node->op); schema != nullptr && schema->is_view) {
       CopyElements(ViewOf(*node, operands[0], shape, symbols), output.view);
     } else {

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "engine/base/status.h"
+#include "engine/types/float8.h"
 
 namespace tondar {
 namespace {
@@ -57,7 +58,7 @@ double Round(double value, DType dtype) {
     case DType::kFloat16: return Float16ToFloat(FloatToFloat16(static_cast<float>(value)));
     case DType::kBFloat16: return BFloat16ToFloat(FloatToBFloat16(static_cast<float>(value)));
     case DType::kFloat32: return static_cast<float>(value);
-    default: return value;
+    default: return IsFloat8(dtype) ? Float8ToFloat(dtype, FloatToFloat8(dtype, static_cast<float>(value))) : value;
   }
 }
 
@@ -264,6 +265,8 @@ Scalar ReadScalar(const std::byte* from, DType dtype) {
     case DType::kFloat64: return RealScalar(ReadAs<double>(from), dtype);
     case DType::kFloat8E4M3FN: return RealScalar(E4M3(ReadAs<uint8_t>(from)), dtype);
     case DType::kFloat8E5M2: return RealScalar(E5M2(ReadAs<uint8_t>(from)), dtype);
+    case DType::kFloat8E4M3FNUZ:
+    case DType::kFloat8E5M2FNUZ: return RealScalar(Float8ToFloat(dtype, ReadAs<uint8_t>(from)), dtype);
     case DType::kFloat8E8M0: return RealScalar(E8M0(ReadAs<uint8_t>(from)), dtype);
     default: TONDAR_CHECK(false, "no scalars of {}", Name(dtype));
   }
@@ -276,8 +279,10 @@ void WriteScalar(const Scalar& x, std::byte* to) {
     case DType::kBFloat16: return WriteAs(FloatToBFloat16(static_cast<float>(x.real)), to);
     case DType::kFloat32: return WriteAs(static_cast<float>(x.real), to);
     case DType::kFloat64: return WriteAs(x.real, to);
-    default: TONDAR_CHECK(false, "no scalars of {}", Name(x.dtype));
+    default: break;
   }
+  TONDAR_CHECK(IsFloat8(x.dtype), "no scalars of {}", Name(x.dtype));
+  WriteAs(FloatToFloat8(x.dtype, static_cast<float>(x.real)), to);
 }
 
 Scalar ApplyUnary(LoopOp op, const Scalar& a) {

@@ -98,6 +98,7 @@ class ModelBuilder {
   ModelBuilder(const onnx::ModelProto& proto, Tensors& tensors, Problems& problems)
       : proto_(proto), tensors_(tensors), problems_(problems), opsets_(ReadOpsets(proto.opset_import())) {
     model_.graph = std::make_unique<Graph>();
+    current_ = model_.graph.get();
   }
 
   ImportedModel Build() {
@@ -120,7 +121,7 @@ class ModelBuilder {
   }
 
  private:
-  Graph& graph() { return *model_.graph; }
+  Graph& graph() { return *current_; }  // the model's, or the body that is being filled
 
   bool CheckOpset() {
     const auto found = opsets_.find("");
@@ -415,24 +416,106 @@ class ModelBuilder {
                             const Opsets& opsets, int depth) {
     OpCall call(graph(), tensors_, node, 1, inputs);
     const std::optional<double> condition = call.KnownNumber(0);
-    if (!condition) {
-      problems_.Unsupported("operator If with a condition that depends on data", NameOf(node));
-      return {};
-    }
+    if (!condition) return AddCond(call, node, scope, opsets, depth);
     const onnx::AttributeProto* branch = call.Attribute(*condition != 0 ? "then_branch" : "else_branch");
     if (branch == nullptr || !branch->has_g() || depth >= kMaxNesting) {
       problems_.Broken("node '{}' (If) has no such branch, or nests more than {} deep", NameOf(node), kMaxNesting);
       return {};
     }
     Scope inner{.tensors = {}, .outer = &scope};
-    AddInitializers(branch->g(), inner);
-    AddNodes(branch->g().node(), inner, opsets, depth + 1);
+    return AddBranch(branch->g(), node, inner, opsets, depth);
+  }
+
+  std::vector<Tensor> AddBranch(const onnx::GraphProto& branch, const onnx::NodeProto& node, Scope& scope, const Opsets& opsets,
+                                int depth) {
+    AddInitializers(branch, scope);
+    AddNodes(branch.node(), scope, opsets, depth + 1);
     std::vector<Tensor> results;
-    for (const onnx::ValueInfoProto& output : branch->g().output()) {
-      const Tensor* tensor = inner.Find(output.name());
+    for (const onnx::ValueInfoProto& output : branch.output()) {
+      const Tensor* tensor = scope.Find(output.name());
       if (tensor == nullptr) problems_.Broken("a branch of node '{}' (If) never gives its output '{}'", NameOf(node), output.name());
       results.push_back(tensor == nullptr ? Tensor() : *tensor);
     }
+    return results;
+  }
+
+  // A condition that the data decide: both branches become bodies, which take what they read of the names around them.
+  std::vector<Tensor> AddCond(OpCall& call, const onnx::NodeProto& node, const Scope& scope, const Opsets& opsets, int depth) {
+    const onnx::AttributeProto *yes = call.Attribute("then_branch"), *no = call.Attribute("else_branch");
+    if (yes == nullptr || no == nullptr || !yes->has_g() || !no->has_g() || depth >= kMaxNesting) {
+      problems_.Broken("node '{}' (If) lacks a branch, or nests more than {} deep", NameOf(node), kMaxNesting);
+      return {};
+    }
+    Value* decision = call.Cast(call.Reshape(call.In(0), {}), DType::kBool);
+    if (!call.ok()) {
+      ReportNode(call.status(), node);
+      return {};
+    }
+    Names read;
+    CollectReadNames(yes->g(), read);
+    CollectReadNames(no->g(), read);
+    std::vector<Value*> inputs = {decision};
+    std::vector<std::unique_ptr<Graph>> bodies;
+    for (const onnx::AttributeProto* branch : {yes, no}) {
+      inputs.resize(1);
+      std::unique_ptr<Graph> body = AddBody(branch->g(), node, read, scope, opsets, depth, inputs);
+      if (body == nullptr) return {};
+      bodies.push_back(std::move(body));
+    }
+    return GiveBodies(node, std::move(inputs), std::move(bodies));
+  }
+
+  // Null if something of the body failed, which is reported. Adds to `inputs` what the body takes.
+  std::unique_ptr<Graph> AddBody(const onnx::GraphProto& branch, const onnx::NodeProto& node, const Names& read, const Scope& outer,
+                                 const Opsets& opsets, int depth, std::vector<Value*>& inputs) {
+    auto body = std::make_unique<Graph>();
+    body->name = branch.name();
+    body->symbols = graph().symbols;
+    Scope scope;
+    for (std::string_view name : read) {
+      if (const Tensor* tensor = outer.Find(name)) Bind(scope, std::string(name), Bring(*body, *tensor, inputs));
+    }
+    Graph* const around = std::exchange(current_, body.get());
+    const std::vector<Tensor> results = AddBranch(branch, node, scope, opsets, depth);
+    bool good = true;
+    for (const Tensor& result : results) {
+      Tensor tensor = result;
+      OpCall give(graph(), tensors_, node, 1, {&tensor});
+      Value* value = tensor.failed() ? nullptr : give.In(0);
+      good = good && value != nullptr;
+      body->outputs.push_back(value);
+    }
+    current_ = around;
+    return good ? std::move(body) : nullptr;
+  }
+
+  // A tensor of the names around a body, within it.
+  Tensor* Bring(Graph& body, const Tensor& tensor, std::vector<Value*>& inputs) {
+    Tensor* inner = NewTensor();
+    *inner = tensor;
+    if (tensor.value == nullptr) return inner;
+    if (tensor.value->IsConstant()) {
+      inner->value = body.AddConstant(*tensor.value->constant);
+    } else {
+      inner->value = body.AddInput(tensor.value->name, tensor.value->dtype, tensor.value->shape);
+      inputs.push_back(tensor.value);
+    }
+    return inner;
+  }
+
+  std::vector<Tensor> GiveBodies(const onnx::NodeProto& node, std::vector<Value*> inputs, std::vector<std::unique_ptr<Graph>> bodies) {
+    const std::vector<Value*>&yes = bodies[0]->outputs, &no = bodies[1]->outputs;
+    bool fits = yes.size() == no.size();
+    for (size_t i = 0; fits && i < yes.size(); ++i) fits = yes[i]->dtype == no[i]->dtype && yes[i]->shape == no[i]->shape;
+    if (!fits) {
+      problems_.Unsupported("operator If whose branches give tensors of different shapes or dtypes", NameOf(node));
+      return {};
+    }
+    Node* made = graph().AddNode(kCondOp, NameOf(node), std::move(inputs));
+    made->segments = {static_cast<int>(made->inputs.size())};
+    std::vector<Tensor> results;
+    for (const Value* value : yes) results.push_back({.value = graph().AddOutput(made, "", value->dtype, value->shape)});
+    made->subgraphs = std::move(bodies);
     return results;
   }
 
@@ -441,6 +524,7 @@ class ModelBuilder {
   Problems& problems_;
   const Opsets opsets_;
   ImportedModel model_;
+  Graph* current_ = nullptr;
   std::map<std::string, const onnx::FunctionProto*> functions_;
   std::optional<std::set<std::string>> initializer_names_;
   Names read_names_;

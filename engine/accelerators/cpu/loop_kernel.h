@@ -469,6 +469,32 @@ void Gather(void* d, const void* s, int64_t stride, int64_t n) {
     for (int64_t i = 0; i < n; ++i) out[i] = in[i * stride];
   }
 }
+// Unsigned, as a value far outside may not overflow before it is refused.
+template <bool kFromEnd>
+bool LocateAll(int64_t* __restrict offsets, const int64_t* __restrict values, const LocatedDim& dim, int64_t n) {
+  const uint64_t extent = static_cast<uint64_t>(dim.extent), stride = static_cast<uint64_t>(dim.stride_bytes);
+  const uint64_t affine = static_cast<uint64_t>(dim.affine), step = static_cast<uint64_t>(dim.affine_step);
+  uint64_t outside = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    uint64_t value = static_cast<uint64_t>(values[i]);
+    if (kFromEnd) {
+      value += values[i] < 0 ? extent : 0;
+      outside |= value >= extent ? 1 : 0;
+    }
+    outside |= affine + static_cast<uint64_t>(i) * step + value >= extent ? 1 : 0;
+    offsets[i] = static_cast<int64_t>(static_cast<uint64_t>(offsets[i]) + value * stride);
+  }
+  return outside == 0;
+}
+bool Locate(int64_t* offsets, const int64_t* values, const LocatedDim& dim, int64_t n) {
+  return dim.from_end ? LocateAll<true>(offsets, values, dim, n) : LocateAll<false>(offsets, values, dim, n);
+}
+template <class T>
+void Pick(void* d, const void* s, const int64_t* offsets, int64_t n) {
+  T* __restrict out = static_cast<T*>(d);
+  const char* __restrict in = static_cast<const char*>(s);
+  for (int64_t i = 0; i < n; ++i) out[i] = *reinterpret_cast<const T*>(in + offsets[i]);
+}
 template <class T>
 void Scatter(void* d, int64_t stride, const void* s, int64_t n) {
   T* __restrict out = static_cast<T*>(d);
@@ -886,7 +912,9 @@ constexpr void FillMovement(LoopTable& t) {
   TONDAR_BY_SIZE(gather, Gather)
   TONDAR_BY_SIZE(scatter, Scatter)
   TONDAR_BY_SIZE(transpose, Transpose)
+  TONDAR_BY_SIZE(pick, Pick)
 #undef TONDAR_BY_SIZE
+  t.locate = Locate;
 }
 
 constexpr LoopTable MakeLoopTable() {

@@ -41,6 +41,19 @@ using ScatterFunction = void (*)(void* d, int64_t stride, const void* s, int64_t
 // d[r][c] = s[c][r], strides in elements of one size.
 using TransposeFunction = void (*)(void* d, int64_t d_stride, const void* s, int64_t s_stride, int64_t rows, int64_t columns);
 
+// Positions along one operand dim that instruction values give: affine + i * affine_step + value for the i-th element.
+struct LocatedDim {
+  int64_t affine, affine_step;
+  int64_t extent;        // positions are in [0, extent)
+  int64_t stride_bytes;  // of the operand's dim
+  bool from_end;         // values in [-extent, 0) count from the end, and all must be in [-extent, extent)
+};
+// offsets[i] += what values[i] adds to the address, in bytes. False if a position is outside the operand; the offsets are
+// of no use then.
+using LocateFunction = bool (*)(int64_t* offsets, const int64_t* values, const LocatedDim& dim, int64_t n);
+// d[i] = the element at s + offsets[i] bytes.
+using PickFunction = void (*)(void* d, const void* s, const int64_t* offsets, int64_t n);
+
 // What a horizontal reduction has so far.
 struct ReduceState {
   double f;       // float lanes: sum, product, extremum
@@ -84,6 +97,8 @@ struct LoopTable {
   GatherFunction gather[4];                    // by log2 of the element size
   ScatterFunction scatter[4];
   TransposeFunction transpose[4];
+  PickFunction pick[4];
+  LocateFunction locate;
   ReduceFunction reduce[kTileReduceCount][kLaneCount];
   AccumulateFunction accumulate[kTileReduceCount][kLaneCount];
   ArgAccumulateFunction arg_accumulate[2][kLaneCount];  // max, min

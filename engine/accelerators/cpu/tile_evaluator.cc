@@ -245,38 +245,67 @@ void TileEvaluator::LoadUniform(const Op& op, Worker& worker, const int64_t* ind
   worker.slots[op.d] = destination;
 }
 
-// Element by element: dynamic values differ within the tile.
+// Dynamic values differ within the tile. Rows whose positions are all inside are addressed together, others one by one.
 void TileEvaluator::LoadEach(const Op& op, Worker& worker, const int64_t* index, int rows, int columns) const {
-  const BoundAccess& access = accesses_[static_cast<size_t>(op.access)];
   void* const destination = RegisterOf(worker, op.d);
   std::byte* const raw = static_cast<std::byte*>(op.temporary < 0 ? destination : RegisterOf(worker, op.temporary));
   PerDim at{};
-  for (size_t d = 0; d < rank_; ++d) at[d] = index[d];
-  int64_t t = 0;
+  std::copy_n(index, rank_, at.begin());
   for (int r = 0; r < rows; ++r) {
     if (rows_dim_ >= 0) at[static_cast<size_t>(rows_dim_)] = index[rows_dim_] + r;
-    for (int c = 0; c < columns; ++c, ++t) {
-      if (columns_dim_ >= 0) at[static_cast<size_t>(columns_dim_)] = index[columns_dim_] + c;
-      const std::byte* address = access.base + Dot(access.strides, at.data(), rank_);
-      bool inside = true;
-      for (const DynamicPosition& dynamic : access.dynamics) {
-        const int64_t affine = dynamic.affine.offset + Dot(dynamic.affine.coefficients, at.data(), rank_);
-        const int16_t slot = dynamic.instruction;
-        const int64_t value = ReadInteger(worker.slots[slot], slot_lanes_[static_cast<size_t>(slot)], t);
-        const int64_t position = Locate(dynamic, affine, value, worker.error);
-        inside &= position >= 0;
-        address += (position - affine) * dynamic.stride_bytes;
-      }
-      for (const AffinePosition& guard : access.guards) {
-        const int64_t position = guard.offset + Dot(guard.coefficients, at.data(), rank_);
-        inside &= position >= 0 && position < guard.extent;
-      }
-      const std::byte* source = inside ? address : reinterpret_cast<const std::byte*>(&op.fill);
-      CopyBytes(raw + (t << op.size_log2), source, op.size_log2);
-    }
+    std::byte* const out = raw + ((int64_t{r} * columns) << op.size_log2);
+    if (!PickRow(op, worker, at, r * columns, columns, out)) PickOneByOne(op, worker, at, r * columns, columns, out);
   }
-  if (op.function != nullptr) op.function(destination, raw, nullptr, nullptr, t);
+  if (op.function != nullptr) op.function(destination, raw, nullptr, nullptr, int64_t{rows} * columns);
   worker.slots[op.d] = destination;
+}
+
+// One row of a tile, whose first element is at `at` of the nest and number `first` of the tile. False, with nothing of use
+// written, if an element is outside the operand.
+bool TileEvaluator::PickRow(const Op& op, const Worker& worker, const PerDim& at, int first, int columns, std::byte* out) const {
+  const BoundAccess& access = accesses_[static_cast<size_t>(op.access)];
+  if (!access.guards.empty() || columns > kTileElements) return false;
+  const auto along_columns = [&](const PerDim& steps) { return columns_dim_ < 0 ? 0 : steps[static_cast<size_t>(columns_dim_)]; };
+  std::array<int64_t, kTileElements> offsets, widened;
+  const int64_t step = along_columns(access.strides);
+  for (int c = 0; c < columns; ++c) offsets[static_cast<size_t>(c)] = c * step;
+  for (const DynamicPosition& dynamic : access.dynamics) {
+    const size_t slot = static_cast<size_t>(dynamic.instruction);
+    const Lane lane = slot_lanes_[slot];
+    const std::byte* values = static_cast<const std::byte*>(worker.slots[slot]) + static_cast<size_t>(first) * LaneBytes(lane);
+    if (LaneBytes(lane) < sizeof(int64_t)) {
+      table_->casts[lane][kI64](widened.data(), values, nullptr, nullptr, columns);
+      values = reinterpret_cast<const std::byte*>(widened.data());
+    }
+    const LocatedDim dim{dynamic.affine.offset + Dot(dynamic.affine.coefficients, at.data(), rank_),
+                         along_columns(dynamic.affine.coefficients), dynamic.affine.extent, dynamic.stride_bytes, !dynamic.guarded};
+    if (!table_->locate(offsets.data(), reinterpret_cast<const int64_t*>(values), dim, columns)) return false;
+  }
+  table_->pick[op.size_log2](out, access.base + Dot(access.strides, at.data(), rank_), offsets.data(), columns);
+  return true;
+}
+
+void TileEvaluator::PickOneByOne(const Op& op, Worker& worker, PerDim at, int first, int columns, std::byte* out) const {
+  const BoundAccess& access = accesses_[static_cast<size_t>(op.access)];
+  for (int c = 0; c < columns; ++c) {
+    if (c > 0) ++at[static_cast<size_t>(columns_dim_)];
+    const std::byte* address = access.base + Dot(access.strides, at.data(), rank_);
+    bool inside = true;
+    for (const DynamicPosition& dynamic : access.dynamics) {
+      const int64_t affine = dynamic.affine.offset + Dot(dynamic.affine.coefficients, at.data(), rank_);
+      const int16_t slot = dynamic.instruction;
+      const int64_t value = ReadInteger(worker.slots[slot], slot_lanes_[static_cast<size_t>(slot)], first + c);
+      const int64_t position = Locate(dynamic, affine, value, worker.error);
+      inside &= position >= 0;
+      address += (position - affine) * dynamic.stride_bytes;
+    }
+    for (const AffinePosition& guard : access.guards) {
+      const int64_t position = guard.offset + Dot(guard.coefficients, at.data(), rank_);
+      inside &= position >= 0 && position < guard.extent;
+    }
+    const std::byte* source = inside ? address : reinterpret_cast<const std::byte*>(&op.fill);
+    CopyBytes(out + (int64_t{c} << op.size_log2), source, op.size_log2);
+  }
 }
 
 void TileEvaluator::RunStore(const Op& op, Worker& worker, const int64_t* index, int rows, int columns) const {

@@ -107,6 +107,8 @@ class TileEvaluator {
   void RunLoad(const Op& op, Worker& worker, const int64_t* index, int rows, int columns) const;
   void LoadUniform(const Op& op, Worker& worker, const int64_t* index, int rows, int columns) const;
   void LoadEach(const Op& op, Worker& worker, const int64_t* index, int rows, int columns) const;
+  bool PickRow(const Op& op, const Worker& worker, const PerDim& at, int first, int columns, std::byte* out) const;
+  void PickOneByOne(const Op& op, Worker& worker, PerDim at, int first, int columns, std::byte* out) const;
   bool ResolveUniform(const Op& op, Worker& worker, const int64_t* index, const std::byte*& at) const;
   void RunIndex(const Op& op, Worker& worker, const int64_t* index, int rows, int columns) const;
   void RunStore(const Op& op, Worker& worker, const int64_t* index, int rows, int columns) const;

@@ -12,6 +12,8 @@ namespace {
 constexpr std::array<std::string_view, 9> kReduceOps = {"sum", "product", "max",    "min",       "all",
                                                        "any", "argmax",  "argmin", "logaddexp"};
 constexpr std::array<std::string_view, 5> kScatterOps = {"store", "add", "multiply", "max", "min"};
+constexpr std::array<std::string_view, 8> kLinalgKinds = {"cholesky", "lu",  "row_order",        "qr",
+                                                        "eigh",     "svd", "triangular_solve", "exponential"};
 constexpr std::array<std::string_view, 4> kNormKinds = {"softmax", "log_softmax", "layer_norm", "rms_norm"};
 
 Shape ToDims(const std::vector<int64_t>& values) { return Shape(values.begin(), values.end()); }
@@ -73,6 +75,15 @@ void Fields(IO& io, ScatterStep& step) {
 template <typename IO>
 void Fields(IO& io, SortStep& step) {
   io.Field("descending", step.descending);
+}
+template <typename IO>
+void Fields(IO& io, LinalgStep& step) {
+  io.Field("kind", step.kind, kLinalgKinds);
+  io.Field("upper", step.upper);
+  io.Field("unit", step.unit);
+  io.Field("full", step.full);
+  io.Field("vectors", step.vectors);
+  io.Field("check", step.check);
 }
 
 class Writer {

@@ -139,6 +139,7 @@ class Verifier {
     }
     if (const auto* scatter = std::get_if<ScatterStep>(node.body.get())) return CheckScatter(node, *scatter, ranks);
     if (KindOf(*node.body) == StepKind::kSort) return CheckSort(node);
+    if (KindOf(*node.body) == StepKind::kLinalg) return CheckLinalg(node);
     return OkStatus();
   }
 
@@ -189,6 +190,16 @@ class Verifier {
     const bool same_rank = !keys.shape.empty() && keys.shape.size() == output.shape.size();
     if (!same_rank || !std::equal(keys.shape.begin(), keys.shape.end() - 1, output.shape.begin())) {
       return Internal("keys {}, positions {}", ToString(keys.shape), ToString(output.shape));
+    }
+    return OkStatus();
+  }
+
+  static Status CheckLinalg(const Node& node) {
+    const Value& output = *node.outputs[0];
+    for (const Value* input : node.inputs) {
+      const bool fits = input->dtype == output.dtype && input->shape.size() == output.shape.size() + 1 &&
+                        std::equal(output.shape.begin(), output.shape.end() - 1, input->shape.begin());
+      if (!fits) return Internal("{} {} gives {} {}", Name(input->dtype), ToString(input->shape), Name(output.dtype), ToString(output.shape));
     }
     return OkStatus();
   }

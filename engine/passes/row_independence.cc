@@ -317,6 +317,15 @@ class RowProof {
     return Give(node, rows);
   }
 
+  bool FollowStep(const Node& node, const LinalgStep&) {
+    const RowDim rows = Rows(*node.inputs[0]);
+    for (const Value* input : node.inputs) {
+      if (Rows(*input) != rows) return Fail("solves for other rows");
+    }
+    if (rows && *rows + 2 >= node.inputs[0]->shape.size()) return Fail("factorises along the batch");
+    return Give(node, rows);
+  }
+
   const Graph& graph_;
   const SymbolId batch_;
   std::unordered_map<const Value*, RowDim> rows_;

@@ -4,7 +4,7 @@ namespace tondar {
 
 std::string_view Name(StepKind kind) {
   static constexpr std::string_view kNames[] = {"map", "reduce", "scan", "matmul", "conv", "attention", "norm",
-                                                "scatter", "sort"};
+                                                "scatter", "sort", "linalg"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -33,6 +33,7 @@ int FixedInputs(const StepBody& body) {
     }
     case StepKind::kScatter:
     case StepKind::kSort: return 1;
+    case StepKind::kLinalg: return std::get<LinalgStep>(body).kind == LinalgKind::kTriangularSolve ? 2 : 1;
     default: return 0;
   }
 }

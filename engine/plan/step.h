@@ -109,12 +109,34 @@ struct SortStep {
   bool descending = false;
 };
 
-// What a step does, without its operands. A lowered graph node holds one. Further kinds (rnn, linalg, fft, mx_matmul)
-// join the variant at its end.
-using StepBody = std::variant<MapStep, ReduceStep, ScanStep, MatMulStep, ConvStep, AttentionStep, NormStep, ScatterStep,
-                              SortStep>;
+enum class LinalgKind : uint8_t { kCholesky, kLu, kRowOrder, kQr, kEigh, kSvd, kTriangularSolve, kExponential };
 
-enum class StepKind : uint8_t { kMap, kReduce, kScan, kMatMul, kConv, kAttention, kNorm, kScatter, kSort };
+// A factorisation of each matrix of a batch, or a solution by it. inputs: a [batch..., m, n], float32 or float64, any
+// strides; kTriangularSolve then b [batch..., n, k]. output: [batch..., elements], of a's dtype: the parts of the result,
+// row-major, one after the other. Computed in float64.
+//   kCholesky         L [n, n] with L L^T = a, of which the lower triangle is read; a code: 0, or the order of the leading
+//                     minor that is not positive (L is NaN then)
+//   kLu               L and U [m, n] in one, L's diagonal of ones left out; pivots [min(m, n)], from 0: row i was exchanged
+//                     with row pivots[i]; a code: 0, or the first zero pivot's place, from 1
+//   kRowOrder         of pivots a [m, 1]: where each row comes from after these exchanges [m]
+//   kQr               Q [m, q], R [q, n]; q is m if `full`, else min(m, n)
+//   kEigh             values [n], ascending; with `vectors` these, [n, n], as columns. Reads the `upper` or lower triangle
+//   kSvd              without `vectors` values [k], descending, k = min(m, n); else U [m, u], values, V^T [v, n]; u and v
+//                     are m and n if `full`, else k
+//   kTriangularSolve  x [n, k] with a x = b, reading the `upper` or lower triangle; `unit`: as if its diagonal were ones
+//   kExponential      e^a [n, n]
+// `check`: a singular or indefinite matrix, and iterations that do not converge, are the request's error; else NaN tells.
+struct LinalgStep {
+  LinalgKind kind = LinalgKind::kCholesky;
+  bool upper = false, unit = false, full = false, vectors = true, check = false;
+};
+
+// What a step does, without its operands. A lowered graph node holds one. Further kinds (fft, mx_matmul) join the variant
+// at its end.
+using StepBody = std::variant<MapStep, ReduceStep, ScanStep, MatMulStep, ConvStep, AttentionStep, NormStep, ScatterStep,
+                              SortStep, LinalgStep>;
+
+enum class StepKind : uint8_t { kMap, kReduce, kScan, kMatMul, kConv, kAttention, kNorm, kScatter, kSort, kLinalg };
 inline StepKind KindOf(const StepBody& body) { return static_cast<StepKind>(body.index()); }
 std::string_view Name(StepKind kind);
 

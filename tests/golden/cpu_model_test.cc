@@ -126,6 +126,7 @@ TEST_P(CpuModel, AgreesWithTheFramework) {
       golden.expected = ReadOutputs(Folder() / ("outputs_" + std::to_string(k) + ".npz"), model_->signature());
       golden.atol = meta.at("atol");
       golden.rtol = meta.at("rtol");
+      golden.free_signs = FreeSigns(meta.value("order_free", std::vector<std::string>()));
       for (int run = 0; run < repeats; ++run) {
         EXPECT_EQ(Difference(golden, RunOnce(*session, sets[k])), "") << "input set " << k << ", run " << run;
       }

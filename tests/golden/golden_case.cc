@@ -103,6 +103,7 @@ GoldenCase ReadCase(const Json& json, std::string name) {
     golden.error = json.at("error").get<std::string>();
     return golden;
   }
+  if (json.contains("free_signs")) golden.free_signs = json.at("free_signs").get<std::set<size_t>>();
   for (const Json& result : json.at("expected")) golden.expected.push_back(ReadTensor(result, "expected"));
   golden.atol = json.at("atol").get<double>();
   golden.rtol = json.at("rtol").get<double>();
@@ -164,6 +165,12 @@ Result<std::unique_ptr<Graph>> BuildGraph(const GoldenCase& golden, std::vector<
   return graph;
 }
 
+std::set<size_t> FreeSigns(const std::vector<std::string>& names) {
+  std::set<size_t> results;
+  for (const std::string& name : names) results.insert(std::stoul(name.substr(name.find('_') + 1)));
+  return results;
+}
+
 std::string Difference(const GoldenCase& golden, const std::vector<Constant>& actual) {
   if (actual.size() != golden.expected.size()) return fmt::format("{} results, expected {}", actual.size(), golden.expected.size());
   for (size_t i = 0; i < actual.size(); ++i) {
@@ -174,7 +181,10 @@ std::string Difference(const GoldenCase& golden, const std::vector<Constant>& ac
     const size_t size = SizeOf(e.dtype);
     for (size_t k = 0; k < static_cast<size_t>(e.elements()); ++k) {
       const Scalar want = ReadScalar(e.data + k * size, e.dtype), got = ReadScalar(a.data + k * size, a.dtype);
-      if (Agree(want, got, golden.atol, golden.rtol)) continue;
+      const bool agree = golden.free_signs.contains(i)
+                             ? Agree(ApplyUnary(LoopOp::kAbs, want), ApplyUnary(LoopOp::kAbs, got), golden.atol, golden.rtol)
+                             : Agree(want, got, golden.atol, golden.rtol);
+      if (agree) continue;
       return fmt::format("result {}[{}] is {}, expected {}", i, k, got.AsReal(), want.AsReal());
     }
   }

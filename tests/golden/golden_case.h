@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct GoldenCase {
   std::vector<Constant> expected;
   std::optional<std::string> error;  // a status code's name
   double atol = 0, rtol = 0;
+  std::set<size_t> free_signs;  // results that are compared by magnitude: eigenvectors, say
 };
 
 // Every case of tests/golden/ops/*.json, as tools/golden/make_op_goldens.py writes them. The process ends if a file
@@ -31,6 +33,9 @@ const std::vector<GoldenCase>& GoldenCases();
 // A graph of one source operator, its inputs being the graph's. With `symbolic`, extents above 1 become symbols, one
 // each, whose values go there.
 Result<std::unique_ptr<Graph>> BuildGraph(const GoldenCase& golden, std::vector<int64_t>* symbolic = nullptr);
+
+// The results of a fixture whose signs are free, as its meta.json names them: "out_3".
+std::set<size_t> FreeSigns(const std::vector<std::string>& names);
 
 // Empty if the tensors agree within the case's tolerance; else what differs first.
 std::string Difference(const GoldenCase& golden, const std::vector<Constant>& actual);

@@ -84,6 +84,7 @@ Result<std::string> Compare(const std::string& file, const ImportedModel& model,
   }
   golden.atol = meta.at("atol");
   golden.rtol = meta.at("rtol");
+  golden.free_signs = FreeSigns(meta.value("order_free", std::vector<std::string>()));
   TONDAR_ASSIGN_OR_RETURN(std::vector<Constant> actual, run(*model.graph, inputs, symbols));
   actual.resize(std::min(actual.size(), golden.expected.size()));  // after them come states
   return Difference(golden, actual);

@@ -85,8 +85,8 @@ class Writer:
         return number(value)
 
 
-def case(file, name, *args, error=None, tol=None, outputs=None, **kwargs):
-    """Adds a case. `outputs`: how many of the results to compare; all by default."""
+def case(file, name, *args, error=None, tol=None, outputs=None, free_signs=None, **kwargs):
+    """Adds a case. `outputs`: how many of the results to compare; all by default. `free_signs`: of which only magnitudes."""
     op = overload(name)
     writer = Writer()
     named = {}
@@ -102,6 +102,8 @@ def case(file, name, *args, error=None, tol=None, outputs=None, **kwargs):
         result = op(*clones, **kwargs)
         results = list(result) if isinstance(result, (list, tuple)) else [result]
         results = results[:outputs]
+        if free_signs:
+            entry["free_signs"] = free_signs
         entry["expected"] = [tensor_json(r) for r in results]
         loosest = max((TOLERANCE.get(r.dtype, (0, 0)) for r in results), default=(0, 0))
         if any(isinstance(a, torch.Tensor) and a.dtype in (f16, bf16) for a in args):
@@ -1412,13 +1414,110 @@ def quantisation_cases():
     case(file, f"{q}.choose_qparams.tensor", V([0.0, 0.0]), -128, 127, 1e-5, i8)
 
 
+def linalg_cases():
+    generator.manual_seed(SEED)
+    file, tol = "linalg", (2e-5, 2e-4)
+
+    def spd(dtype, *batch, n):
+        a = T(dtype, *batch, n, n)
+        return a @ a.transpose(-1, -2) + torch.eye(n, dtype=dtype)
+
+    for dtype in (f32, f64):
+        for shape in ((3, 3), (2, 4, 4), (1, 1), (2, 0, 0), (0, 3, 3)):
+            a = T(dtype, *shape) + 4 * torch.eye(shape[-1], dtype=dtype)
+            s = spd(dtype, *shape[:-2], n=shape[-1])
+            for name in ("linalg_det", "linalg_slogdet", "linalg_inv", "linalg_lu_factor", "linalg_lu_factor_ex", "linalg_lu"):
+                case(file, f"aten.{name}.default", a, tol=tol)
+            case(file, "aten._linalg_det.default", a, outputs=1, tol=tol)  # the factors are an implementation's own
+            case(file, "aten._linalg_slogdet.default", a, outputs=2, tol=tol)
+            for upper in (False, True):
+                case(file, "aten.linalg_cholesky.default", s, upper=upper, tol=tol)
+                case(file, "aten.linalg_cholesky_ex.default", s, upper=upper, tol=tol)
+            case(file, "aten.linalg_eigvalsh.default", s, tol=tol)
+            case(file, "aten.linalg_eigh.default", s, "U", tol=(1e-3, 1e-3), free_signs=[1])
+            case(file, "aten.linalg_matrix_exp.default", 0.3 * a, tol=tol)
+            case(file, "aten._linalg_eigh.default", s, "L", False, outputs=1, tol=tol)
+        for m, n in ((4, 3), (3, 4), (3, 3)):
+            a = T(dtype, 2, m, n)
+            case(file, "aten.linalg_svdvals.default", a, tol=tol)
+            for full in (False, True):
+                kept = {"outputs": 2} if full and m != n else {}
+                last = [0] if kept else [0, 2]
+                if not (full and m > n):
+                    case(file, "aten.linalg_svd.default", a, full, tol=(1e-3, 1e-3), free_signs=last, **kept)
+            for mode in ("reduced", "r"):
+                case(file, "aten.linalg_qr.default", a, mode, tol=tol)
+            case(file, "aten.linalg_qr.default", T(dtype, m, n), "complete", tol=tol)
+            case(file, "aten.linalg_pinv.atol_rtol_tensor", a, tol=(1e-4, 1e-3))
+            case(file, "aten.linalg_lu_factor.default", a, tol=tol)
+            case(file, "aten.linalg_lu.default", a, tol=tol)
+            case(file, "aten.linalg_matrix_rank.atol_rtol_tensor", a)
+    low = T(f32, 4, 2) @ T(f32, 2, 4)
+    case(file, "aten.linalg_matrix_rank.atol_rtol_tensor", low)
+    case(file, "aten.linalg_matrix_rank.default", low, 1e-3)
+    case(file, "aten.linalg_pinv.default", low, 1e-4, tol=(1e-3, 1e-3))
+    case(file, "aten.linalg_pinv.atol_rtol_float", low, atol=1e-3, rtol=1e-3, tol=(1e-3, 1e-3))
+    a, b = T(f32, 2, 3, 3) + 4 * torch.eye(3), T(f32, 2, 3, 2)
+    for left in (True, False):
+        rhs = b if left else b.transpose(1, 2).contiguous()
+        case(file, "aten.linalg_solve.default", a, rhs, left=left, tol=tol)
+        case(file, "aten._linalg_solve_ex.default", a, rhs, left=left, tol=tol)
+        case(file, "aten.linalg_solve_ex.default", a, rhs, left=left, tol=tol)
+        for upper in (True, False):
+            case(file, "aten.linalg_solve_triangular.default", a, rhs, upper=upper, left=left, tol=tol)
+            case(file, "aten.linalg_solve_triangular.default", a, rhs, upper=upper, left=left, unitriangular=True, tol=(1e-3, 1e-3))
+        lu, pivots = torch.linalg.lu_factor(T(f32, 2, 3, 3))
+        for adjoint in (False, True):
+            case(file, "aten.linalg_lu_solve.default", lu, pivots, rhs, left=left, adjoint=adjoint, tol=(1e-3, 1e-3))
+    case(file, "aten.linalg_solve.default", a[0], T(f32, 3), tol=tol)
+    case(file, "aten.linalg_solve.default", a[0], T(f32, 5, 3, 1), tol=tol)
+    case(file, "aten.linalg_solve.default", V([[1.0, 2.0], [2.0, 4.0]]), T(f32, 2, 1), error=INVALID)
+    case(file, "aten.linalg_cholesky.default", V([[1.0, 2.0], [2.0, 1.0]]), error=INVALID)
+    case(file, "aten.linalg_det.default", T(f32, 2, 3), error=INVALID)
+    case(file, "aten.linalg_det.default", V([[1.0, 2.0], [2.0, 4.0]]), outputs=1)
+    case(file, "aten.logdet.default", a, tol=tol)
+    case(file, "aten.logdet.default", V([[0.0, 1.0], [1.0, 0.0]]))
+    lu, pivots = torch.linalg.lu_factor(T(f32, 4, 4))
+    case(file, "aten.lu_unpack.default", lu, pivots)
+    l = torch.linalg.cholesky(spd(f32, 2, n=3))
+    for upper in (False, True):
+        factor = l.transpose(-1, -2).contiguous() if upper else l
+        case(file, "aten.cholesky_solve.default", b, factor, upper, tol=tol)
+        case(file, "aten.cholesky_inverse.default", factor, upper, tol=tol)
+    case(file, "aten.triangular_solve.default", b, a, tol=tol)
+    case(file, "aten.triangular_solve.default", b, a, False, True, tol=tol)
+    case(file, "aten.svd.default", T(f32, 4, 3), tol=(1e-3, 1e-3), free_signs=[0, 2])
+    for n in (-2, -1, 0, 1, 2, 5):
+        case(file, "aten.linalg_matrix_power.default", a, n, tol=(1e-3, 1e-3))
+    for order in ("fro", "nuc"):
+        case(file, "aten.linalg_matrix_norm.str_ord", T(f32, 2, 3, 4), order, tol=tol)
+        case(file, "aten.linalg_matrix_norm.str_ord", T(f32, 2, 3, 4), order, [0, 2], True, tol=tol)
+    for order in (1, -1, 2, -2, INF, -INF):
+        case(file, "aten.linalg_matrix_norm.default", T(f32, 2, 3, 4), order, tol=tol)
+        case(file, "aten.linalg_norm.default", T(f32, 3, 4), order, tol=tol)
+        case(file, "aten.linalg_norm.default", T(f32, 2, 3, 4), order, [2, 0], True, tol=tol)
+    for order in (None, 3, INF, 0):
+        case(file, "aten.linalg_norm.default", T(f32, 5), order, tol=tol)
+        case(file, "aten.linalg_norm.default", T(f32, 3, 4), order, [1], tol=tol)
+    case(file, "aten.linalg_norm.default", T(f32, 3, 4), tol=tol)
+    case(file, "aten.linalg_norm.default", T(f32, 2, 3, 4), None, [0, 1], tol=tol)
+    case(file, "aten.linalg_norm.ord_str", T(f32, 3, 4), "nuc", tol=tol)
+    case(file, "aten.linalg_multi_dot.default", [T(f32, 3, 4), T(f32, 4, 2), T(f32, 2, 5)], tol=tol)
+    case(file, "aten.linalg_multi_dot.default", [T(f32, 4), T(f32, 4, 2), T(f32, 2)], tol=tol)
+    case(file, "aten.trace.default", T(f32, 3, 4))
+    case(file, "aten.trace.default", T(i32, 3, 3))
+    case(file, "aten.trace.default", T(f32, 0, 3))
+    case(file, "aten.addr.default", T(f32, 3, 4), T(f32, 3), T(f32, 4), beta=0.5, alpha=2)
+    case(file, "aten.addr.default", T(f32, 4), T(f32, 3), T(f32, 4), beta=0)
+
+
 def main():
     directory = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2] / "tests/golden/ops")
     directory.mkdir(parents=True, exist_ok=True)
     for make in [unary_cases, activation_cases, binary_cases, cast_cases, view_cases, factory_cases, matmul_cases,
                  convolution_cases, pooling_cases, reduction_cases, normalisation_cases, attention_cases, indexing_cases,
                  quantisation_cases, scatter_cases, ordering_cases, embedding_bag_cases, loss_cases, resampling_cases,
-                 contraction_cases, special_cases, arrangement_cases, logic_cases]:
+                 contraction_cases, special_cases, arrangement_cases, logic_cases, linalg_cases]:
         make()
     for name, cases in sorted(files.items()):
         lines = ",\n".join("  " + json.dumps(entry, separators=(", ", ": ")) for entry in cases)

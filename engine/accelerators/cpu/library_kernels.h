@@ -1,4 +1,4 @@
-// Makers of the kernels that are not loops: matmul, conv, attention, norm. Rows of step_table.cc.
+// Makers of the kernels that are not loops: matmul, conv, attention, norm, linalg. Rows of step_table.cc.
 #ifndef TONDAR_ENGINE_ACCELERATORS_CPU_LIBRARY_KERNELS_H_
 #define TONDAR_ENGINE_ACCELERATORS_CPU_LIBRARY_KERNELS_H_
 
@@ -14,12 +14,14 @@ Status SupportsMatMul(const Step& step);
 Status SupportsConv(const Step& step);
 Status SupportsAttention(const Step& step);
 Status SupportsNorm(const Step& step);
+Status SupportsLinalg(const Step& step);
 
 // Constant right-hand operands and weights are packed here, once.
 Result<std::unique_ptr<CpuKernel>> MakeMatMulKernel(const Step&, std::span<const Constant* const>, const CpuKernels&);
 Result<std::unique_ptr<CpuKernel>> MakeConvKernel(const Step&, std::span<const Constant* const>, const CpuKernels&);
 Result<std::unique_ptr<CpuKernel>> MakeAttentionKernel(const Step&, std::span<const Constant* const>, const CpuKernels&);
 Result<std::unique_ptr<CpuKernel>> MakeNormKernel(const Step&, std::span<const Constant* const>, const CpuKernels&);
+Result<std::unique_ptr<CpuKernel>> MakeLinalgKernel(const Step&, std::span<const Constant* const>, const CpuKernels&);
 
 // The value of input `input` if it is a constant.
 std::optional<TensorView> ConstantInput(std::span<const Constant* const> constants, size_t input);

@@ -17,6 +17,7 @@ constexpr StepRow kRows[] = {
     {StepKind::kNorm, SupportsNorm, MakeNormKernel},
     {StepKind::kScatter, SupportsScatter, MakeScatterKernel},
     {StepKind::kSort, SupportsSort, MakeSortKernel},
+    {StepKind::kLinalg, SupportsLinalg, MakeLinalgKernel},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "engine/linalg/step_solver.h"
 #include "engine/ops/op_schema.h"
 #include "engine/ops/testing/scalar.h"
 
@@ -332,6 +333,24 @@ class StepRunner {
     });
   }
 
+  Status operator()(const LinalgStep& step) const {
+    const TensorView& a = inputs_[0];
+    const size_t outer = output_.shape.size() - 1;
+    linalg::Extents extents{a.shape[outer], a.shape[outer + 1], 0};
+    if (inputs_.size() > 1) extents.k = inputs_[1].shape[outer + 1];
+    return ForEach(Dims(output_.shape.span().first(outer)), [&](auto at) -> Status {
+      std::vector<double> first = ReadMatrix(0, at), second = inputs_.size() > 1 ? ReadMatrix(1, at) : std::vector<double>();
+      std::vector<double> result(static_cast<size_t>(linalg::ResultElements(step, extents)));
+      std::vector<double> work(static_cast<size_t>(linalg::WorkElements(step, extents)));
+      const char* error = linalg::Solve(step, extents, first.data(), second.data(), result.data(), work.data());
+      if (error != nullptr) return InvalidArgument("{}", error);
+      for (size_t i = 0; i < result.size(); ++i) {
+        TONDAR_RETURN_IF_ERROR(Store(Concat(at, Dims{static_cast<int64_t>(i)}.span()).span(), RealScalar(result[i], output_.dtype)));
+      }
+      return OkStatus();
+    });
+  }
+
   Status operator()(const NormStep& step) const {
     const Dims& shape = inputs_[0].shape;
     const size_t kept = shape.size() - static_cast<size_t>(step.axes);
@@ -355,6 +374,16 @@ class StepRunner {
 
  private:
   Dims Extents(const Shape& shape) const { return Evaluate(shape, symbols_); }
+  // The matrix of an operand's last two dims, row-major.
+  std::vector<double> ReadMatrix(size_t operand, std::span<const int64_t> at) const {
+    const Dims& shape = inputs_[operand].shape;
+    std::vector<double> elements;
+    for (int64_t i = 0; i < shape[shape.size() - 2]; ++i) {
+      for (int64_t j = 0; j < shape[shape.size() - 1]; ++j) elements.push_back(Read(operand, Concat(at, Dims{i, j}.span())));
+    }
+    return elements;
+  }
+
   double Read(size_t operand, const Dims& index) const {
     return ReadScalar(Address(inputs_[operand], index.span()), inputs_[operand].dtype).AsReal();
   }

@@ -135,7 +135,8 @@ Status InferLinspace(Node& node) {
   return OkStatus();
 }
 
-// From both ends towards the middle, as PyTorch does.
+// From both ends towards the middle, as PyTorch does; `logarithmic`: powers of a base with these as exponents.
+template <bool logarithmic>
 Status LowerLinspace(const Node& node, LoweringBuilder& builder) {
   const Arguments args(node);
   const DType dtype = node.outputs[0]->dtype, compute = ComputeDType(IsFloat(dtype) ? dtype : DType::kFloat32);
@@ -150,7 +151,9 @@ Status LowerLinspace(const Node& node, LoweringBuilder& builder) {
     const Handle falling = b.Binary(LoopOp::kSub, b.Constant(end, compute),
                                     b.Binary(LoopOp::kMul, b.Cast(back, compute), width));
     const Handle first_half = b.Binary(LoopOp::kLt, i, b.ConstantInteger(std::max<int64_t>(steps / 2, steps == 1), DType::kInt64));
-    return b.Cast(b.Select(first_half, rising, falling), dtype);
+    const Handle value = b.Select(first_half, rising, falling);
+    if constexpr (!logarithmic) return b.Cast(value, dtype);
+    return b.Cast(b.Binary(LoopOp::kPow, b.Constant(args.Number("base"), compute), value), dtype);
   }));
   return OkStatus();
 }
@@ -248,7 +251,9 @@ std::vector<OpSchema> FactoryOps() {
            {"aten.arange.default", Options("Scalar end")}},
           InferArange, LowerArange, "(Scalar start=0, Scalar end=0, Scalar step=1, *, ScalarType? dtype=None)"),
       Row("linspace", {{"aten.linspace.default", Options("Scalar start, Scalar end, int steps")}}, InferLinspace,
-          LowerLinspace, "(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None)"),
+          LowerLinspace<false>, "(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None)"),
+      Row("logspace", {{"aten.logspace.default", Options("Scalar start, Scalar end, int steps, float base=10.0")}}, InferLinspace,
+          LowerLinspace<true>, "(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None)"),
       Row("eye", {{"aten.eye.m", Options("SymInt n, SymInt m")}, {"aten.eye.default", Options("SymInt n")}}, InferEye,
           LowerEye, "(SymInt n, SymInt? m=None, *, ScalarType? dtype=None)"),
       Row("tril", {{"aten.tril.default", "(Tensor self, int diagonal=0)"}}, InferTriangle, LowerTriangle<false>),

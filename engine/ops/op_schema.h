@@ -50,6 +50,9 @@ struct OpSchema {
   // -1: as many as `infer` makes. A source operator may have more results than this (the mean and rstd of
   // aten.native_layer_norm): a file that uses those is unsupported.
   int results = 1;
+  // Of an operator with a result whose extent only data tell: the operator that computes it, as a 0-d integer, from those of
+  // this one's arguments that its own signature names. Importers make the value a symbol and give that as `count`.
+  std::string size_op = "";
   // Sets dtype and shape of every output with SetOutput; may bring attributes into a canonical form.
   // InvalidArgument: the arguments do not fit.
   Status (*infer)(Node& node) = nullptr;

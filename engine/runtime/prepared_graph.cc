@@ -64,10 +64,10 @@ Result<std::shared_ptr<const PreparedGraph>> PreparedGraph::Create(CompiledGraph
   return std::shared_ptr<const PreparedGraph>(std::move(prepared));
 }
 
-// Constants that a control step decides by.
-void PreparedGraph::KeepInputs(const Step& step, std::vector<bool>& read) const {
-  for (const Operand& input : step.inputs) {
-    const Slot& slot = graph_.slots[static_cast<size_t>(input.slot)];
+// Marks the constants among operands that something other than a kernel reads.
+void PreparedGraph::Keep(std::span<const Operand> operands, std::vector<bool>& read) const {
+  for (const Operand& operand : operands) {
+    const Slot& slot = graph_.slots[static_cast<size_t>(operand.slot)];
     if (slot.role == SlotRole::kConstant) read[static_cast<size_t>(slot.constant)] = true;
   }
 }
@@ -75,15 +75,15 @@ void PreparedGraph::KeepInputs(const Step& step, std::vector<bool>& read) const 
 Status PreparedGraph::PrepareKernels() {
   constant_addresses_.assign(graph_.constants.size(), nullptr);
   std::vector<bool> read(graph_.constants.size(), false);
-  for (const Operand& output : graph_.outputs) {  // an output may be a constant itself
-    const Slot& slot = graph_.slots[static_cast<size_t>(output.slot)];
-    if (slot.role == SlotRole::kConstant) read[static_cast<size_t>(slot.constant)] = true;
+  Keep(graph_.outputs, read);  // an output may be a constant itself, and so may a size
+  for (const Segment& segment : graph_.segments) {
+    for (const DataSymbol& symbol : segment.symbols) Keep({&symbol.value, 1}, read);
   }
   std::vector<int> readers = CountReaders(graph_);
   for (const Step& step : graph_.steps) {
     if (step.IsControl()) {
       kernels_.push_back(nullptr);
-      KeepInputs(step, read);
+      Keep(step.inputs, read);  // what it decides by
       continue;
     }
     std::vector<Constant> windows(step.inputs.size());

@@ -30,7 +30,7 @@ class PreparedGraph {
   PreparedGraph(CompiledGraph graph, Device& device) : graph_(std::move(graph)), device_(device) {}
 
   Status PrepareKernels();
-  void KeepInputs(const Step& step, std::vector<bool>& read) const;
+  void Keep(std::span<const Operand> operands, std::vector<bool>& read) const;
   Status PlaceConstants();
   Status Upload(Stream& stream, size_t index);
 

@@ -80,7 +80,6 @@ void NodeBuilder::AddNode(Scope& scope, const ProgramNode& node) {
   });
   if (gives_number) return AddNumber(scope, node);
   if (Contains(kChecks, node.target)) return;
-  if (AddDataSized(scope, node)) return;
   AddOperator(scope, node);
 }
 
@@ -204,7 +203,7 @@ void NodeBuilder::AddOperator(Scope& scope, const ProgramNode& node) {
     return BindFailed(scope, node);
   }
   if (op.source.schema->drop && node.outputs.empty()) return;
-  const std::optional<SourceArguments> arguments = Convert(scope, node, op);
+  std::optional<SourceArguments> arguments = Convert(scope, node, op);
   if (!arguments) return BindFailed(scope, node);
   if (op.source.schema->drop) {
     for (const std::string& name : ResultNames(node)) {
@@ -212,8 +211,10 @@ void NodeBuilder::AddOperator(Scope& scope, const ProgramNode& node) {
     }
     return;
   }
-  Result<Node*> made = AddSourceOp(graph_, op.name, node.name, arguments->inputs, arguments->segments,
-                                   arguments->attributes);
+  Status prepared = AddDataSizes(scope, node, op, *arguments);
+  if (prepared.ok() && scope.autocast) prepared = Recast(*scope.autocast, node, *arguments);
+  Result<Node*> made = !prepared.ok() ? Result<Node*>(prepared)
+                                   : AddSourceOp(graph_, op.name, node.name, arguments->inputs, arguments->segments, arguments->attributes);
   if (!made.ok()) {
     const std::string why(made.status().message());
     if (made.status().code() == StatusCode::kInvalidArgument) {
@@ -505,17 +506,8 @@ void NodeBuilder::Reconcile(Scope& scope, const ProgramNode& node, const std::st
 void NodeBuilder::AddHigherOrder(Scope& scope, const ProgramNode& node) {
   const std::string name = node.target.substr(kHigherOrder.size());
   auto kind_of = [&](size_t i) { return i < node.inputs.size() ? node.inputs[i].value.kind : Kind::kNone; };
-  auto truth_of = [&](size_t i) {
-    const bool* truth = kind_of(i) == Kind::kNumber ? std::get_if<bool>(&node.inputs[i].value.numbers[0].literal) : nullptr;
-    return truth != nullptr && *truth;
-  };
-  if (name == "wrap_with_set_grad_enabled" && kind_of(1) == Kind::kGraph) return Inline(scope, node, 1);
-  if (name == "wrap_with_autocast" && kind_of(4) == Kind::kGraph) {
-    if (!truth_of(2)) return Inline(scope, node, 4);
-    Unsupported("higher-order operator wrap_with_autocast(enabled=True); export run_decompositions() of the program",
-                node);
-    return BindFailed(scope, node);
-  }
+  if (name == "wrap_with_set_grad_enabled" && kind_of(1) == Kind::kGraph) return Inline(scope, node, 1, scope.autocast);
+  if (name == "wrap_with_autocast" && kind_of(4) == Kind::kGraph) return InlineAutocast(scope, node);
   // Tokens order effects; a check of a decomposition's status is one that has no result.
   if (name == "with_effects" && kind_of(1) == Kind::kOperator &&
       node.inputs[1].value.names[0].find("_linalg_check_errors") != std::string::npos) {
@@ -546,10 +538,34 @@ void NodeBuilder::LookUpOperators(const ProgramGraph& graph) {
   }
 }
 
+// Arguments: device, dtype or None, whether it is on, whether it caches, the graph.
+void NodeBuilder::InlineAutocast(Scope& scope, const ProgramNode& node) {
+  const Argument &device = node.inputs[0].value, &dtype = node.inputs[1].value, &enabled = node.inputs[2].value;
+  const bool* on = enabled.kind == Kind::kNumber ? std::get_if<bool>(&enabled.numbers[0].literal) : nullptr;
+  if (on == nullptr || !*on) return Inline(scope, node, 4, std::nullopt);
+  Autocast region;
+  if (device.kind == Kind::kString) region.device = device.names[0];
+  if (dtype.kind == Kind::kScalarType) region.dtype = dtype.dtype;
+  if (dtype.kind == Kind::kNone && region.device == "cuda") region.dtype = DType::kFloat16;
+  Inline(scope, node, 4, region);
+}
+
+// Converts the tensors that autocast converts.
+Status NodeBuilder::Recast(const Autocast& region, const ProgramNode& node, SourceArguments& arguments) {
+  const DType dtype = AutocastDType(region, node.target, arguments.inputs);
+  if (dtype == DType::kInvalid) return OkStatus();
+  for (Value*& input : arguments.inputs) {
+    if (input == nullptr || !IsAutocast(input->dtype, dtype)) continue;
+    TONDAR_ASSIGN_OR_RETURN(Node * cast, AddSourceOp(graph_, "aten._to_copy.default", node.name, {input}, {}, {{"dtype", dtype}}));
+    input = cast->outputs.at(0);
+  }
+  return OkStatus();
+}
+
 // Operands follow the graph, by position.
-void NodeBuilder::Inline(Scope& scope, const ProgramNode& node, size_t graph_argument) {
+void NodeBuilder::Inline(Scope& scope, const ProgramNode& node, size_t graph_argument, const std::optional<Autocast>& autocast) {
   const ProgramGraph& graph = *node.inputs[graph_argument].value.graph;
-  Scope inner{.graph = &graph};
+  Scope inner{.graph = &graph, .autocast = autocast};
   const size_t first = graph_argument + 1;
   if (node.inputs.size() != first + graph.inputs.size()) {
     problems_.Broken("node '{}' gives {} operands to a graph of {} inputs", node.name, node.inputs.size() - first,

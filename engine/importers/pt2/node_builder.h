@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/importers/pt2/aliases.h"
+#include "engine/importers/pt2/autocast.h"
 #include "engine/importers/pt2/number.h"
 #include "engine/importers/problems.h"
 #include "engine/importers/pt2/program.h"
@@ -25,6 +26,7 @@ struct Scope {
   const ProgramGraph* graph = nullptr;
   std::map<std::string, Tensor*> tensors = {};
   std::map<std::string, Number> numbers = {};
+  std::optional<Autocast> autocast = {};
 };
 
 // Symbolic numbers are computed here and never become nodes; writes in place become new values; graphs that only set
@@ -73,10 +75,12 @@ class NodeBuilder {
   std::optional<Number> NumberOf(Scope& scope, const ProgramNode& node);
   std::optional<Number> SizeOfTensor(Scope& scope, const ProgramNode& node);
   std::optional<Number> ItemOfTensor(Scope& scope, const ProgramNode& node);
-  // The symbol that an extent of a result is, as the exporter has it; nullopt if it is another thing.
-  std::optional<SymbolId> SymbolOfResult(Scope& scope, const ProgramNode& node, size_t extent);
-  bool AddDataSized(Scope& scope, const ProgramNode& node);
-  Result<Value*> MakeDataSized(Scope& scope, const ProgramNode& node);
+  std::optional<SymbolId> UnknownSymbolOf(Scope& scope, const ProgramNode& node) const;
+  Status AddDataSizes(Scope& scope, const ProgramNode& node, const Operator& op, SourceArguments& arguments);
+  Status AddSize(Scope& scope, const ProgramNode& node, const Operator& op, SourceArguments& arguments);
+  std::optional<Dim> KnownExtentOf(Scope& scope, const ProgramNode& node, size_t place) const;
+  std::optional<Dim> PickedCount(Scope& scope, const ProgramNode& node, const SourceArguments& arguments) const;
+  Status ReplaceMasks(Scope& scope, const ProgramNode& node, SourceArguments& arguments);
   Value* TensorArgument(Scope& scope, const ProgramNode& node, std::string_view name);
   void AddOperator(Scope& scope, const ProgramNode& node);
   void AddHigherOrder(Scope& scope, const ProgramNode& node);
@@ -98,7 +102,9 @@ class NodeBuilder {
   void BindFailed(Scope& scope, const ProgramNode& node);
   void Reconcile(Scope& scope, const ProgramNode& node, const std::string& name, Value* value);
 
-  void Inline(Scope& scope, const ProgramNode& node, size_t graph_argument);
+  void Inline(Scope& scope, const ProgramNode& node, size_t graph_argument, const std::optional<Autocast>& autocast);
+  void InlineAutocast(Scope& scope, const ProgramNode& node);
+  Status Recast(const Autocast& region, const ProgramNode& node, SourceArguments& arguments);
 
   // cond, while_loop, scan and map, in control_flow.cc.
   struct Body {

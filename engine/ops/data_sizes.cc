@@ -68,6 +68,21 @@ Status LowerNonzero(const Node& node, LoweringBuilder& builder) {
   return OkStatus();
 }
 
+// The positions along each dim, apart.
+Status InferNonzeroColumns(Node& node) {
+  for (size_t d = 0; d < node.inputs[0]->shape.size(); ++d) SetOutput(node, d, DType::kInt64, {Arguments(node).Size("count")});
+  return OkStatus();
+}
+
+Status LowerNonzeroColumns(const Node& node, LoweringBuilder& builder) {
+  TONDAR_ASSIGN_OR_RETURN(Value * positions, builder.Op("nonzero", {node.inputs[0]}, {{"count", Arguments(node).Size("count")}}));
+  for (size_t d = 0; d < node.outputs.size(); ++d) {
+    Value* column = builder.Slice(positions, 1, Dim(static_cast<int64_t>(d)), Dim(1));
+    builder.Replace(d, builder.Squeeze(column, 1));
+  }
+  return OkStatus();
+}
+
 Result<Shape> MaskedShape(const Node& node) {
   if (node.inputs[1]->dtype != DType::kBool) return InvalidArgument("a mask of {}, expected bool", Name(node.inputs[1]->dtype));
   return BroadcastShapes(node.inputs[0]->shape, node.inputs[1]->shape);
@@ -349,6 +364,9 @@ std::vector<OpSchema> DataSizeOps() {
       Row("nonzero_size", "(Tensor self)", InferSize, LowerNonzeroSize),
       Row("nonzero", kNonzero, InferNonzero, LowerNonzero, {{"aten.nonzero.default", kNonzero}, {"aten.argwhere.default", kNonzero}},
           "nonzero_size"),
+      Row("nonzero_columns", kNonzero, InferNonzeroColumns, LowerNonzeroColumns,
+          {{"aten.nonzero_numpy.default", kNonzero}, {"aten.where.default", "(Tensor condition, SymInt count)", {{"condition", "self"}}}},
+          "nonzero_size", -1),
       Row("masked_select_size", "(Tensor self, Tensor mask)", InferMaskedSelectSize, LowerMaskedSelectSize),
       Row("masked_select", "(Tensor self, Tensor mask, SymInt count)", InferMaskedSelect, LowerMaskedSelect,
           {{"aten.masked_select.default", "(Tensor self, Tensor mask, SymInt count)"}}, "masked_select_size"),

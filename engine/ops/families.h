@@ -35,13 +35,14 @@ std::vector<OpSchema> DataSizeOps();
 std::vector<OpSchema> ControlOps();
 std::vector<OpSchema> RecurrentOps();
 std::vector<OpSchema> LinalgOps();
+std::vector<OpSchema> CompositionOps();
 
 inline constexpr std::vector<OpSchema> (*kFamilies[])() = {
     ViewOps, CastOps, FactoryOps, UnaryOps, BinaryOps, ActivationOps,
     MatMulOps, ConvolutionOps, PoolingOps, ReductionOps, NormalisationOps, AttentionOps, IndexingOps, QuantisationOps,
     ResizeOps,
     ScatterOps, OrderingOps, EmbeddingBagOps, LossOps, ResamplingOps, ContractionOps,
-    SpecialOps, ArrangementOps, DataSizeOps, ControlOps, RecurrentOps, LinalgOps,
+    SpecialOps, ArrangementOps, DataSizeOps, ControlOps, RecurrentOps, LinalgOps, CompositionOps,
 };
 
 }  // namespace tondar

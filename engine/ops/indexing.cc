@@ -635,6 +635,7 @@ std::vector<OpSchema> IndexingOps() {
           InferFlip, LowerFlip),
       Row("roll", {{"aten.roll.default", "(Tensor self, int[] shifts, int[] dims=[])"}}, InferRoll, LowerRoll),
       Row("diagonal", {{"aten.diagonal.default", "(Tensor self, int offset=0, int dim1=0, int dim2=1)"},
+                       {"aten.linalg_diagonal.default", "(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1)", {{"A", "self"}}},
                        {"aten.diagonal_copy.default", "(Tensor self, int offset=0, int dim1=0, int dim2=1)"}},
           InferDiagonal, LowerDiagonal),
       Row("unfold", {{"aten.unfold.default", "(Tensor self, int dimension, int size, int step)"}}, InferUnfold,

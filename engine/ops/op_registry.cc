@@ -3,6 +3,33 @@
 #include "engine/ops/op_schema.h"
 
 namespace tondar {
+namespace {
+
+// PyTorch's second names: the same arguments, overloads and in-place forms.
+constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
+    {"absolute", "abs"},           {"arccos", "acos"},           {"arccosh", "acosh"},  {"arcsin", "asin"},
+    {"arcsinh", "asinh"},          {"arctan", "atan"},           {"arctan2", "atan2"},  {"arctanh", "atanh"},
+    {"divide", "div"},             {"greater", "gt"},            {"greater_equal", "ge"}, {"less", "lt"},
+    {"less_equal", "le"},          {"linalg_matmul", "matmul"},  {"multiply", "mul"},   {"negative", "neg"},
+    {"not_equal", "ne"},           {"special_expit", "sigmoid"}, {"subtract", "sub"},   {"unsafe_chunk", "chunk"},
+    {"unsafe_split", "split"},     {"unsafe_split_with_sizes", "split_with_sizes"},
+};
+
+// "aten.gt.Scalar" for "aten.greater.Scalar"; "" if the name is no second one.
+std::string FirstName(std::string_view source_name) {
+  constexpr std::string_view kSpace = "aten.";
+  if (!source_name.starts_with(kSpace)) return "";
+  const std::string_view rest = source_name.substr(kSpace.size());
+  const std::string_view stem = rest.substr(0, rest.find('.'));
+  for (const auto& [alias, name] : kAliases) {
+    const bool in_place = stem.size() == alias.size() + 1 && stem.ends_with('_') && stem.starts_with(alias);
+    if (stem != alias && !in_place) continue;
+    return std::string(kSpace) + std::string(name) + std::string(rest.substr(alias.size()));
+  }
+  return "";
+}
+
+}  // namespace
 
 OpRegistry::OpRegistry() {
   for (const auto family : kFamilies) Register(family());
@@ -42,7 +69,8 @@ const OpSchema* OpRegistry::Find(std::string_view op) const {
 }
 
 OpRegistry::Source OpRegistry::FindSource(std::string_view source_name) const {
-  const auto found = by_source_.find(source_name);
+  auto found = by_source_.find(source_name);
+  if (found == by_source_.end()) found = by_source_.find(FirstName(source_name));
   if (found == by_source_.end()) return {};
   const OpSchema& schema = schemas_[found->second.first];
   const SourceForm& form = schema.sources[found->second.second];

@@ -734,7 +734,7 @@ std::vector<OpSchema> ViewOps() {
              {"aten.squeeze.dim", "(Tensor self, int dim)"},
              {"aten.squeeze.default", "(Tensor self)"}},
             InferSqueeze, LowerAsReshape, "(Tensor self, int[]? dim=None)"),
-      Early("flatten", {{"aten.flatten.using_ints", "(Tensor self, int start_dim=0, int end_dim=-1)"}}, InferFlatten,
+      Early("flatten", {{"aten.flatten.using_ints", "(Tensor self, int start_dim=0, int end_dim=-1)"}, {"aten.ravel.default", ""}}, InferFlatten,
             LowerAsReshape),
       Early("unflatten", {{"aten.unflatten.int", "(Tensor self, int dim, SymInt[] sizes)"}}, InferUnflatten,
             LowerAsReshape),

@@ -1511,13 +1511,84 @@ def linalg_cases():
     case(file, "aten.addr.default", T(f32, 4), T(f32, 3), T(f32, 4), beta=0)
 
 
+def composition_cases():
+    generator.manual_seed(SEED)
+    file, tol = "compositions", (1e-5, 1e-4)
+    for name in ("hstack", "vstack", "dstack", "column_stack", "row_stack"):
+        case(file, f"aten.{name}.default", [T(f32, 2, 3), T(f32, 2, 3)])
+        case(file, f"aten.{name}.default", [T(f32, 3), T(f32, 3)])
+        case(file, f"aten.{name}.default", [T(i32), T(i32)])
+    for rank in (1, 2, 3):
+        for shape in ((), (3,), (2, 3), (2, 3, 1, 2)):
+            case(file, f"aten.atleast_{rank}d.default", T(f32, *shape))
+        case(file, f"aten.atleast_{rank}d.Sequence", [T(f32), T(i64, 2)])
+    case(file, "aten.pad_sequence.default", [T(f32, 3, 2), T(f32, 5, 2)], True, -1.0)
+    case(file, "aten.pad_sequence.default", [T(f32, 3), T(f32, 1)])
+    for name, shape in (("hsplit", (2, 4)), ("hsplit", (4,)), ("vsplit", (4, 2)), ("dsplit", (1, 2, 4))):
+        case(file, f"aten.{name}.int", T(f32, *shape), 2)
+        case(file, f"aten.{name}.array", T(f32, *shape), [1, 3])
+    case(file, "aten.linalg_vecdot.default", T(f32, 2, 3), T(f32, 3), tol=tol)
+    case(file, "aten.addbmm.default", T(f32, 3, 2), T(f32, 4, 3, 2), T(f32, 4, 2, 2), beta=0.5, alpha=2.0, tol=tol)
+    case(file, "aten.addbmm.default", T(f32, 3, 2), T(f32, 4, 3, 2), T(f32, 4, 2, 2), beta=0, tol=tol)
+    case(file, "aten.bilinear.default", T(f32, 2, 3), T(f32, 2, 4), T(f32, 5, 3, 4), T(f32, 5), tol=tol)
+    case(file, "aten.bilinear.default", T(f32, 3), T(f32, 4), T(f32, 5, 3, 4), tol=tol)
+    case(file, "aten._trilinear.default", T(f32, 2, 3), T(f32, 5, 3, 4), T(f32, 2, 4), [1, 3], [0], [1, 2], [2, 3], tol=tol)
+    case(file, "aten.sum_to_size.default", T(f32, 2, 3, 4), [3, 1], tol=tol)
+    case(file, "aten.sum_to_size.default", T(f32, 2, 3), [2, 3])
+    case(file, "aten.cumulative_trapezoid.dx", T(f32, 2, 5), dx=0.5, tol=tol)
+    case(file, "aten.cumulative_trapezoid.dx", T(f64, 3, 2), dim=0, tol=tol)
+    case(file, "aten.float_power.Tensor_Tensor", T(f32, 4, lo=0.1), T(i32, 4))
+    case(file, "aten.float_power.Tensor_Scalar", T(i64, 4, lo=1), 2)
+    case(file, "aten.float_power.Scalar", 2.5, T(f32, 4))
+    for name in ("vander", "linalg_vander"):
+        case(file, f"aten.{name}.default", T(f32, 3), tol=tol)
+        case(file, f"aten.{name}.default", T(f32, 3), N=5, tol=tol)
+    case(file, "aten._weight_norm.default", T(f32, 3, 4), T(f32, 3, 1), tol=tol)
+    case(file, "aten._weight_norm_interface.default", T(f32, 3, 4), T(f32, 3, 1), tol=tol)
+    case(file, "aten._weight_norm_interface.default", T(f32, 2, 3, 4), T(f32, 1, 1, 4), 2, tol=tol)
+    def cell(gates):
+        return T(f32, gates * 3, 4), T(f32, gates * 3, 3), T(f32, gates * 3), T(f32, gates * 3)
+    case(file, "aten.lstm_cell.default", T(f32, 2, 4), [T(f32, 2, 3), T(f32, 2, 3)], *cell(4), tol=tol)
+    case(file, "aten.lstm_cell.default", T(f32, 2, 4), [T(f32, 2, 3), T(f32, 2, 3)], *cell(4)[:2], tol=tol)
+    case(file, "aten.gru_cell.default", T(f32, 2, 4), T(f32, 2, 3), *cell(3), tol=tol)
+    case(file, "aten.rnn_tanh_cell.default", T(f32, 2, 4), T(f32, 2, 3), *cell(1), tol=tol)
+    case(file, "aten.rnn_relu_cell.default", T(f32, 2, 4), T(f32, 2, 3), *cell(1), tol=tol)
+    case(file, "aten.linalg_tensorinv.default", T(f32, 2, 2, 4), 2, tol=(1e-3, 1e-3))
+    case(file, "aten.linalg_tensorsolve.default", T(f32, 2, 2, 4), T(f32, 2, 2), tol=(1e-3, 1e-3))
+    for p in (None, 1, 2, -2, INF):
+        case(file, "aten.linalg_cond.default", T(f32, 2, 3, 3), p, tol=(1e-2, 1e-3))
+    case(file, "aten.linalg_cond.p_str", T(f32, 3, 3), "fro", tol=(1e-2, 1e-3))
+    case(file, "aten.isreal.default", T(f32, 3))
+    case(file, "aten.diagflat.default", T(f32, 2, 2), 1)
+    case(file, "aten.ravel.default", T(f32, 2, 3))
+    case(file, "aten.linalg_diagonal.default", T(f32, 2, 3, 4), offset=1)
+    for name in ("greater", "greater_equal", "less", "less_equal", "not_equal"):
+        case(file, f"aten.{name}.Tensor", T(i32, 5), T(i32, 5))
+        case(file, f"aten.{name}.Scalar", T(i32, 5), 1)
+    for name in ("absolute", "negative", "arctan", "arcsinh", "special_expit"):
+        case(file, f"aten.{name}.default", T(f32, 4))
+    for name in ("arccos", "arcsin", "arctanh"):
+        case(file, f"aten.{name}.default", T(f32, 4, lo=-0.9, hi=0.9))
+    case(file, "aten.arccosh.default", T(f32, 4, lo=1.1))
+    case(file, "aten.arctan2.default", T(f32, 4), T(f32, 4))
+    case(file, "aten.multiply.Tensor", T(f32, 4), T(f32, 4))
+    case(file, "aten.subtract.Tensor", T(f32, 4), T(f32, 4), alpha=2)
+    case(file, "aten.divide.Tensor_mode", T(f32, 4), T(f32, 4, lo=1), rounding_mode="floor")
+    case(file, "aten.max.other", T(f32, 4), V([NAN, 0.0, 1.0, 2.0]))
+    case(file, "aten.min.other", T(i32, 2, 4), T(i64, 4))
+    case(file, "aten.unsafe_chunk.default", T(f32, 2, 5), 2, 1)
+    case(file, "aten.unsafe_split.Tensor", T(f32, 2, 5), 2, 1)
+    case(file, "aten.linalg_matmul.default", T(f32, 2, 3), T(f32, 3), tol=tol)
+    case(file, "aten.logspace.default", 0, 2, 5, tol=tol)
+
+
 def main():
     directory = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2] / "tests/golden/ops")
     directory.mkdir(parents=True, exist_ok=True)
     for make in [unary_cases, activation_cases, binary_cases, cast_cases, view_cases, factory_cases, matmul_cases,
                  convolution_cases, pooling_cases, reduction_cases, normalisation_cases, attention_cases, indexing_cases,
                  quantisation_cases, scatter_cases, ordering_cases, embedding_bag_cases, loss_cases, resampling_cases,
-                 contraction_cases, special_cases, arrangement_cases, logic_cases, linalg_cases]:
+                 contraction_cases, special_cases, arrangement_cases, logic_cases, linalg_cases, composition_cases]:
         make()
     for name, cases in sorted(files.items()):
         lines = ",\n".join("  " + json.dumps(entry, separators=(", ", ": ")) for entry in cases)

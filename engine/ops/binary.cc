@@ -183,6 +183,14 @@ OpSchema Plain(const std::string& name) {  // aten.<name>.default only
   return Pointwise<Apply<op>, promotion>(name, WithInPlace(name, kTensors));
 }
 
+// The next float is one of the operands' own dtype, which narrow floats do not compute in.
+Status CheckWide(Node& node, const Attributes&) {
+  for (const Value* x : node.inputs) {
+    if (x != nullptr && IsFloat(x->dtype) && SizeOf(x->dtype) < 4) return Unimplemented("nextafter of {}", Name(x->dtype));
+  }
+  return OkStatus();
+}
+
 // The operator that a rounding mode of div stands for.
 Status ChooseDivision(Node& node, const Attributes& arguments) {
   const auto mode = arguments.find("rounding_mode");
@@ -256,7 +264,7 @@ std::vector<OpSchema> BinaryOps() {
                                       {"aten.pow_.Scalar", "(Tensor self, Scalar exponent)", {}, nullptr, 0}}),
       Plain<LoopOp::kAtan2, kFloat>("atan2"),
       Plain<LoopOp::kHypot, kCommon>("hypot"),
-      Plain<LoopOp::kNextafter, kCommon>("nextafter"),
+      Pointwise<Apply<LoopOp::kNextafter>, kCommon>("nextafter", Adapted(WithInPlace("nextafter", kTensors), CheckWide)),
       Pointwise<Apply<LoopOp::kCopysign>, kFloat>("copysign", TensorAndScalar("copysign")),
       Pointwise<Apply<LoopOp::kMax>, kCommon>("maximum", Joined(WithInPlace("maximum", kTensors), {{"aten.max.other", kTensors}})),
       Pointwise<Apply<LoopOp::kMin>, kCommon>("minimum", Joined(WithInPlace("minimum", kTensors), {{"aten.min.other", kTensors}})),

@@ -113,7 +113,9 @@ Status InferTopK(Node& node) {
 Status LowerTopK(const Node& node, LoweringBuilder& builder) {
   Value* x = AtLeastVector(builder, node.inputs[0]);
   const size_t d = *DimOf(node);
-  Value* positions = EmitSort(builder, x, d, Arguments(node).Bool("largest"), Arguments(node).Size("k"));
+  const bool is_number = node.outputs[0]->shape.empty();  // whatever k is, PyTorch gives the number back
+  const Dim count = is_number ? Dim(1) : Arguments(node).Size("k");
+  Value* positions = EmitSort(builder, x, d, Arguments(node).Bool("largest"), count);
   builder.Replace(0, builder.Reshape(EmitGather(builder, x, d, positions), node.outputs[0]->shape));
   builder.Replace(1, builder.Reshape(positions, node.outputs[1]->shape));
   return OkStatus();

@@ -124,4 +124,9 @@ std::vector<SourceForm> WithInPlace(const std::string& name, const std::string& 
           {fmt::format("aten.{}_.{}", name, overload), signature, {}, nullptr, 0}};
 }
 
+std::vector<SourceForm> Adapted(std::vector<SourceForm> sources, Status (*adapt)(Node& node, const Attributes& arguments)) {
+  for (SourceForm& source : sources) source.adapt = adapt;
+  return sources;
+}
+
 }  // namespace tondar

@@ -50,6 +50,9 @@ LoopBuilder::Handle Binary(LoopBuilder& b, LoopOp op, LoopBuilder::Handle x, Loo
 std::vector<SourceForm> WithInPlace(const std::string& name, const std::string& signature,
                                     const std::string& overload = "default");
 
+// The same forms, which edit their nodes with `adapt`.
+std::vector<SourceForm> Adapted(std::vector<SourceForm> sources, Status (*adapt)(Node& node, const Attributes& arguments));
+
 }  // namespace tondar
 
 #endif  // TONDAR_ENGINE_OPS_POINTWISE_H_

@@ -40,6 +40,15 @@ Handle BitNot(LoopBuilder& b, Handles x, const Arguments&) {
 
 Handle Square(LoopBuilder& b, Handles x, const Arguments&) { return Binary(b, LoopOp::kMul, x[0], x[0]); }
 
+// The square of a bool is an int64 for PyTorch, a power.
+Status SquareInteger(Node& node, const Attributes&) {
+  Value* x = node.inputs[0];
+  if (x->dtype != DType::kBool) return OkStatus();
+  TONDAR_ASSIGN_OR_RETURN(Node * cast, AddSourceOp(*node.graph, "aten._to_copy.default", node.name, {x}, {}, {{"dtype", DType::kInt64}}, &node));
+  node.graph->SetInput(&node, 0, cast->outputs.at(0));
+  return OkStatus();
+}
+
 Handle Frac(LoopBuilder& b, Handles x, const Arguments&) {
   return b.Binary(LoopOp::kSub, x[0], b.Unary(LoopOp::kTrunc, x[0]));
 }
@@ -153,7 +162,7 @@ std::vector<OpSchema> UnaryOps() {
       Unary<Rounding<LoopOp::kRound>, kCommon>("round"),
       Pointwise<RoundDecimals, kCommon>("round_decimals", {{"aten.round.decimals", "(Tensor self, *, int decimals)"}}),
       Unary<Frac, kCommon>("frac"),
-      Unary<Square, kCommon>("square"),
+      Pointwise<Square, kCommon>("square", Adapted(WithInPlace("square", "(Tensor self)"), SquareInteger)),
       Unary<BitNot, kCommon>("bitwise_not"),
       Unary<Apply<LoopOp::kLogicalNot>, Promotion::kLogic>("logical_not"),
       Float<LoopOp::kSqrt>("sqrt"),

@@ -103,7 +103,7 @@ row("add.Tensor sub.Tensor rsub.Tensor", lambda d: _pair(d) + (({"alpha": d.numb
 row("mul.Tensor div.Tensor eq.Tensor ne.Tensor lt.Tensor le.Tensor gt.Tensor ge.Tensor maximum minimum fmax fmin logical_and logical_or logical_xor "
     "copysign.Tensor", lambda d: _pair(d))
 row("atan2 hypot logaddexp logaddexp2 xlogy.Tensor pow.Tensor_Tensor", lambda d: _pair(d), loose=8)
-row("remainder.Tensor fmod.Tensor floor_divide bitwise_and.Tensor bitwise_or.Tensor bitwise_xor.Tensor gcd lcm heaviside nextafter", lambda d: _pair(d))
+row("remainder.Tensor fmod.Tensor floor_divide bitwise_and.Tensor bitwise_or.Tensor bitwise_xor.Tensor gcd heaviside nextafter", lambda d: _pair(d))
 row("bitwise_left_shift.Tensor bitwise_right_shift.Tensor", lambda d: _shift(d))
 row("div.Tensor_mode", lambda d: _pair(d) + ({"rounding_mode": d.random.choice([None, "trunc", "floor"])},))
 row("add.Scalar sub.Scalar rsub.Scalar mul.Scalar div.Scalar eq.Scalar ne.Scalar lt.Scalar le.Scalar gt.Scalar ge.Scalar remainder.Scalar fmod.Scalar "
@@ -144,7 +144,8 @@ def _shift(d):
 # --- Reductions and scans -------------------------------------------------------------------------------------------
 row("sum.dim_IntList mean.dim amax amin logsumexp any.dims all.dims nansum std.dim var.dim",
     lambda d: (lambda x: (x, d.dims(x), d.flag()) if True else None)(d.tensor(extreme=False)), loose=20)
-row("sum prod mean max min any all median nanmedian", lambda d: (d.tensor(extreme=d.chance(0.3)),), loose=20)
+row("sum prod mean max min any all", lambda d: (d.tensor(extreme=d.chance(0.3)),), loose=20)
+row("median nanmedian", lambda d: (d.tensor(extreme=d.chance(0.3), empty=False),))
 row("prod.dim_int argmax argmin max.dim min.dim any.dim all.dim count_nonzero", lambda d: (lambda x: (x, d.dim(x)))(d.tensor()), loose=8)
 row("var.correction std.correction var_mean.correction", lambda d: (lambda x: (x, d.dims(x), {"correction": d.random.choice([None, 0, 1, 2]), "keepdim": d.flag()}))(d.tensor(kinds="f", extreme=False)), loose=30)
 row("linalg_vector_norm", lambda d: (lambda x: (x, d.random.choice([0, 1, 2, 3, math.inf, -math.inf, 0.5]), d.dims(x), d.flag()))(d.tensor(kinds="f", extreme=False)), loose=30)
@@ -192,7 +193,7 @@ row("index_add index_copy", lambda d: _along(d), loose=4)
 row("index_reduce", lambda d: _along(d) + (d.random.choice(["prod", "mean", "amax", "amin"]), {"include_self": d.flag()}), loose=8)
 row("index_fill.int_Scalar", lambda d: (lambda x, dim: (x, dim, d.index([d.extent()], _extent(x, dim)), d.number()))(*_with_dim(d)))
 row("masked_scatter", lambda d: (lambda x: (x, d.tensor(shape=d.broadcast(x.shape), dtype=torch.bool), d.tensor(shape=[max(x.numel(), 1)], dtype=x.dtype)))(d.tensor()))
-row("put", lambda d: (lambda x, at: (x, at, d.tensor(shape=list(at.shape), dtype=x.dtype, extreme=False), d.flag()))(*(lambda x: (x, d.index(d.shape(0, 2), x.numel(), negative=True)))(d.tensor(empty=False, extreme=False))), loose=4)
+row("put", lambda d: (lambda x, at: (x, at, d.tensor(shape=list(at.shape), dtype=x.dtype, extreme=False), d.flag()))(*(lambda x: (x, torch.randperm(x.numel(), generator=d.generator)[:d.random.randint(1, 9)]))(d.tensor(empty=False, extreme=False))), loose=4)
 row("nonzero_static", lambda d: (d.tensor(), {"size": d.random.randint(0, 9), "fill_value": -1}))
 row("embedding", lambda d: (d.tensor(shape=[d.random.randint(1, 9), d.random.randint(1, 5)], kinds="f"), d.index(d.shape(0, 3), 1)))
 # Of strided indices PyTorch itself sums the wrong rows.
@@ -287,3 +288,49 @@ row("avg_pool2d max_pool2d", lambda d: (d.tensor(shape=[1, 2, 7, 6], kinds="f"),
 row("convolution", lambda d: (d.values([2, 4, 7, 6], torch.float32, False), d.values([6, 4, 3, 2], torch.float32, False), None, [d.random.randint(1, 2)] * 2, [d.random.randint(0, 2)] * 2, [d.random.randint(1, 2)] * 2, False, [0, 0], 1), loose=20)
 row("upsample_bicubic2d.vec", lambda d: (d.values([1, 2, d.random.randint(1, 6), d.random.randint(1, 6)], torch.float32, False), [d.random.randint(1, 9), d.random.randint(1, 9)], d.flag(), None), loose=20)
 row("grid_sampler_2d", lambda d: (d.values([2, 2, d.random.randint(1, 5), d.random.randint(1, 5)], torch.float32, False), d.values([2, 3, 2, 2], torch.float32, False, -1.5, 1.5), d.random.randint(0, 2), d.random.randint(0, 2), d.flag()), loose=50)
+
+# --- Linear algebra: matrices far from singular ----------------------------------------------------------------------
+row("linalg_det linalg_slogdet linalg_inv linalg_eigvalsh linalg_svdvals linalg_matrix_exp linalg_lu_factor linalg_lu logdet linalg_cond linalg_pinv.atol_rtol_tensor",
+    lambda d: (_matrix(d),), loose=3000)
+row("linalg_cholesky", lambda d: (_definite(d),), loose=1000)
+row("linalg_qr", lambda d: (_uneven(d, d.shape(0, 1) + [d.random.randint(1, 9), d.random.randint(1, 9)]), d.random.choice(["reduced", "complete", "r"])), loose=1000)
+row("linalg_solve", lambda d: (lambda a: (a, d.values(list(a.shape[:-1]) + [d.random.randint(1, 4)], a.dtype, False)))(_matrix(d)), loose=3000)
+row("linalg_solve_triangular", lambda d: (lambda a: (a, d.values(list(a.shape[:-1]) + [2], a.dtype, False), {"upper": d.flag(), "unitriangular": d.flag()}))(0.2 * _definite(d)), loose=30000)
+row("linalg_matrix_power", lambda d: (_matrix(d), d.random.randint(-2, 4)), loose=30000)
+row("linalg_matrix_norm", lambda d: (d.values(d.shape(0, 1) + [d.random.randint(1, 7), d.random.randint(1, 7)], _real(d), False), d.random.choice([1, -1, 2, -2, math.inf, -math.inf])), loose=1000)
+row("linalg_matrix_norm.str_ord", lambda d: (d.values([d.random.randint(1, 7), d.random.randint(1, 7)], _real(d), False), d.random.choice(["fro", "nuc"])), loose=1000)
+row("linalg_multi_dot", lambda d: ([d.values([3, 4], torch.float32, False), d.values([4, 2], torch.float32, False), d.values([2, 5], torch.float32, False)],), loose=50)
+row("trace", lambda d: (d.tensor(low=2, high=2, extreme=False),), loose=50)
+
+
+def _real(d):
+    return d.random.choice([torch.float32, torch.float64])
+
+
+def _uneven(d, shape):
+    """Nothing that cancels to zero, whose sign would be rounding's."""
+    dtype = _real(d)
+    return torch.randn(shape, generator=d.generator, dtype=torch.float64).to(dtype)
+
+
+def _matrix(d):
+    n = d.random.choice([1, 2, 3, 4, 6, 9, 17])
+    dtype = _real(d)
+    return d.values(d.shape(0, 2) + [n, n], dtype, False, -1.0, 1.0) + (1 + n / 2) * torch.eye(n, dtype=dtype)
+
+
+def _definite(d):
+    a = _matrix(d)
+    return a @ a.mT
+
+
+# --- What spells other operators ------------------------------------------------------------------------------------
+row("hstack vstack dstack column_stack", lambda d: (lambda x: ([x, d.tensor(shape=list(x.shape), dtype=x.dtype)],))(d.tensor()))
+row("atleast_1d atleast_2d atleast_3d ravel", lambda d: (d.tensor(),))
+row("linalg_vecdot", lambda d: _same(d, 2, low=1, extreme=False), loose=50)
+row("bilinear", lambda d: (d.values([3, 4], torch.float32, False), d.values([3, 5], torch.float32, False), d.values([2, 4, 5], torch.float32, False), None), loose=100)
+row("float_power.Tensor_Scalar", lambda d: (d.tensor(kinds="fi", extreme=False), d.random.choice([0, 1, 2, 3])))
+row("greater.Tensor less_equal.Tensor not_equal.Tensor max.other min.other multiply.Tensor", lambda d: _pair(d))
+row("absolute negative", lambda d: (d.tensor(kinds="fi"),))
+row("lstm_cell", lambda d: (d.values([2, 4], torch.float32, False), [d.values([2, 3], torch.float32, False), d.values([2, 3], torch.float32, False)], d.values([12, 4], torch.float32, False), d.values([12, 3], torch.float32, False), None, None), loose=100)
+row("gru_cell", lambda d: (d.values([2, 4], torch.float32, False), d.values([2, 3], torch.float32, False), d.values([9, 4], torch.float32, False), d.values([9, 3], torch.float32, False), d.values([9], torch.float32, False), d.values([9], torch.float32, False)), loose=100)
